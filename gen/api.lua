@@ -21,9 +21,10 @@ function api.space(problem, target) return all_staged(problem, require("space").
 function api.libraries(problem, target, most)
   local all, known = require("space").libraries(problem, target), {}
   for _, v in ipairs(all) do
-    if not v.rejected and v.model_ns > 0 and #known < most then known[#known + 1] = v end
+    if not v.rejected and v.model_ns > 0 then known[#known + 1] = v end
   end
-  return all_staged(problem, most > 0 and known or all)
+  table.sort(known, function(a, b) return a.model_ns < b.model_ns or a.model_ns == b.model_ns and a.name < b.name end)
+  return all_staged(problem, most > 0 and table.move(known, 1, most, 1, {}) or all)
 end
 function api.best(problem, target, most) return all_staged(problem, require("space").best(problem, target, most)) end
 function api.variant(problem, target, name) return staged(problem, require("space").variant(problem, target, name)) end

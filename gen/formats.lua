@@ -14,7 +14,8 @@
 --     group    of scales: columns of the latent that one is for
 --     pad      bytes behind them that mean nothing
 --     place    nil: in the token's row, behind the stream before. "page": behind the rows of a page, those of all its tokens.
---              "tensor": rows of a tensor of their own
+--              "tensor": rows of the second tensor, where one stream may lie. It is `kpe`, `cache_kpe` or the second of a pair in
+--              arguments; row n of it has the rest of the token of row n of the first
 --   scale    what makes a value of a stored number. nil: nothing. "launch": one factor for all, an argument of the launch, as a
 --            number or on the device. "stored": the token's own scales. Readers take any fp32 factor, writers may be asked for
 --            powers of two; ue8m0 is 2^(e-127), 255 is NaN
@@ -26,6 +27,7 @@ local formats = {}
 formats.ALIGN = 16 -- bytes: of a cache's address, of the strides of its rows and pages
 formats.operations = { "mla_append", "mla_gather_kv_b", "mla_decode" } -- that have caches
 formats.BYTES = { dtype = 2, e4m3fn = 1, e4m3fnuz = 1, fp32 = 4, ue8m0 = 1 }
+formats.WORDS = { rope = "rope columns", scales = "scales" } -- streams that may lie in the second tensor, as messages call them
 
 local function latent(type) return { of = "latent", type = type, columns = "rank" } end
 local function rope(type, place) return { of = "rope", type = type, columns = "rope", place = place } end
@@ -63,17 +65,16 @@ formats.list = {
     streams = { latent("e4m3fn"), { of = "scales", type = "fp32", columns = 4, group = 128, place = "page" },
       rope("dtype", "page") },
     scale = "stored" },
-  { name = "fp8_scales", takes = {},
-    token = "latent as e4m3fn, and in another tensor a float32 scale for every 128 columns; no rope columns",
-    models = "layers without positions",
-    why = "a token's scales lie in another tensor, which the arguments of a launch have no place for yet",
-    streams = { latent("e4m3fn"), { of = "scales", type = "fp32", columns = 4, group = 128, place = "tensor" },
-      { of = "rope", type = "e4m3fn", columns = "rope" } },
-    scale = "stored" },
   { name = "kpe16", takes = { mla_append = 6, mla_gather_kv_b = 6, mla_decode = 6 },
     token = "latent as e4m3fn with one scale for all; rope columns of 16 bits in another tensor",
     streams = { latent("e4m3fn"), rope("dtype", "tensor") },
     scale = "launch" },
+  { name = "fp8_scales", takes = { mla_append = 7, mla_gather_kv_b = 7, mla_decode = 7 },
+    token = "latent as e4m3fn, and in another tensor a float32 scale for every 128 columns; no rope columns",
+    models = "layers without positions",
+    streams = { latent("e4m3fn"), { of = "scales", type = "fp32", columns = 4, group = 128, place = "tensor" },
+      { of = "rope", type = "dtype", columns = 0 } },
+    scale = "stored" },
 }
 
 local by_name = {}
@@ -135,16 +136,32 @@ function formats.stream(f, of)
   end
 end
 
+-- The stream that lies in the second tensor; nil: there is one tensor.
+function formats.second(f)
+  for _, s in ipairs(f.streams) do
+    if s.place == "tensor" then return s end
+  end
+end
+
 -- Columns of the latent and rope columns that a format has whatever the problem says; nil: they follow the problem.
 function formats.own_columns(f)
   local latent, rope = formats.stream(f, "latent").columns, formats.stream(f, "rope").columns
   if latent ~= "rank" then return latent, rope end
 end
 
+-- Why a problem with so many rope columns cannot have a cache whose tokens have none; nil: it can.
+function formats.rope_fault(f, columns)
+  if formats.stream(f, "rope").columns == 0 and columns ~= 0 then
+    return ("the cache is %s, whose tokens have no rope columns: the problem needs p0"):format(f.name)
+  end
+end
+
 -- Why a problem of latent and rope columns cannot have a cache whose format has columns of its own; nil: it can. more: what else
 -- it must not have, in words, or nil.
 function formats.columns_fault(p, more)
   local latent, rope = formats.own_columns(by_name[p.layout])
+  local fault = formats.rope_fault(by_name[p.layout], p.rope)
+  if fault then return fault end
   if latent and (p.rank ~= latent or p.rope ~= rope or p.dtype ~= "bf16" or more) then
     return ("the cache is %s, whose tokens have %d columns as codes and %d of bf16: the problem needs r%d,p%d,bf16%s"):format(
       p.layout, latent, rope, latent, rope, more and ", and " .. more or "")

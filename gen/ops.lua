@@ -47,7 +47,8 @@
 --   behind_one  of such a family: the second kernel where the knob is 1, whatever the name says, since it is one's that ran alone
 --   instead   of such a family: function (p, v, knob) that returns the parameters, as a name has them, that serve its callers
 --             better than those of the name, which are one's that ran alone; nil: they are good
---   library   true: its kernels are a vendor's library's. They are in no space: a tuner asks for them (space.libraries)
+--   library   true: its kernels are a vendor's library's, or want workspace as such a product may. They are in no space: a tuner
+--             and plans that may take a library's product ask for them (space.libraries)
 --   cost      function (p, v, arch), asked only when no rule objects; returns { refused = reason } or
 --     threads, rows_per_wg, lds_bytes   how it is launched; the template declares the same, a test compares
 --     regs     list of { what, registers per lane }; the sum is the budget

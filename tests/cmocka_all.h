@@ -1,6 +1,5 @@
 /* cmocka's header behind the four that it wants, and tests that register themselves. */
-#ifndef MLAF_TEST_CMOCKA_ALL_H
-#define MLAF_TEST_CMOCKA_ALL_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,5 +35,3 @@ static size_t n_tests_here __attribute__((unused));
     }                                                                                       \
     return _cmocka_run_group_tests("tests", tests_here, n_tests_here, NULL, NULL);          \
   }
-
-#endif

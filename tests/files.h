@@ -1,6 +1,5 @@
 /* Whole files and folders, for tests. */
-#ifndef MLAF_TEST_FILES_H
-#define MLAF_TEST_FILES_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,5 +26,3 @@ static inline void copy_tree(const char *from, const char *to) {
   assert_int_equal(system(command), 0);
   free(command);
 }
-
-#endif

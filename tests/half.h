@@ -1,7 +1,6 @@
 /* Halves for tests, from the definition of the format: the quantum of the number's binade and the nearest multiple. Nothing of
  * it is the library's bit arithmetic. Where the compiler has _Float16, base/test_half compares its conversions with these. */
-#ifndef MLAF_TEST_HALF_H
-#define MLAF_TEST_HALF_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -51,6 +50,4 @@ static inline uint16_t test_half_of_quad(__float128 x) {
   if ((__float128)d != x && !(u & 1)) u += ((__float128)d < x) == (d > 0) ? 1 : -1;
   return test_half_bits(mlaf_bits_double(u));
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* Limits of a test. No limit is by the wall clock, which a busy machine lets run: CPU time is what the program took. */
-#ifndef MLAF_TEST_LIMIT_H
-#define MLAF_TEST_LIMIT_H
+#pragma once
 
 #include <sys/resource.h>
 #include <time.h>
@@ -19,5 +18,3 @@ static inline void limit_cpu(unsigned seconds) {
   setrlimit(RLIMIT_CPU, &limit);
   alarm(60 * seconds);
 }
-
-#endif

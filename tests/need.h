@@ -1,7 +1,6 @@
 /* Needs of a test of its machine. Where one is missing the test fails and says what would help: none is skipped, since a
  * test that did not run shows nothing. Whoever builds without a compiler leaves out by label what needs one (README.md). */
-#ifndef MLAF_TEST_NEED_H
-#define MLAF_TEST_NEED_H
+#pragma once
 
 #include <fcntl.h>
 #include <sched.h>
@@ -58,5 +57,3 @@ static inline bool own_mounts(void) {
 }
 #define NO_MOUNTS \
   "no file system can be mounted here: run as root, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1)"
-
-#endif

@@ -1,6 +1,5 @@
 /* Problems of any operation by their text, and arguments that one of them refuses. */
-#ifndef MLAF_TEST_PARSED_H
-#define MLAF_TEST_PARSED_H
+#pragma once
 
 #include <string.h>
 
@@ -20,5 +19,3 @@ static inline void refused(const mlaf_bound *b, const void *args, const char *wh
   assert_int_equal(b->point.op->calls->check_args(b, 1, args, &err), MLAF_E_ARG);
   if (!strstr(err.text, why)) fail_msg("'%s' does not say '%s'", err.text, why);
 }
-
-#endif

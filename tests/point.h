@@ -1,6 +1,5 @@
 /* Points of mla_decode for tests that write its problems as structs. */
-#ifndef MLAF_TEST_POINT_H
-#define MLAF_TEST_POINT_H
+#pragma once
 
 #include "ops/mla_decode/problem.h"
 
@@ -18,5 +17,3 @@ static inline const mlaf_point *pt(const mlaf_problem *p) {
   *x = point_of(p);
   return x;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Limits of other processes that a busy machine cannot trip: what they took of the CPU, and whether they stand still. */
-#ifndef MLAF_TEST_PROGRESS_H
-#define MLAF_TEST_PROGRESS_H
+#pragma once
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -92,5 +91,3 @@ static inline const char *progress_fault(progress *p) {
   if (now - p->begun > p->most) return "took more CPU time than it may";
   return p->still > STILL_MAX ? "stood still" : NULL;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Random arguments of launches, the same in every run. */
-#ifndef MLAF_TEST_RANDOM_ARGS_H
-#define MLAF_TEST_RANDOM_ARGS_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -29,5 +28,3 @@ static inline void *address_but_one_of(uint64_t wrong) {
   if (next(wrong)) return (void *)(uintptr_t)(4096 + 16 * next(1 << 20));
   return next(3) ? NULL : (void *)(uintptr_t)(4096 + next(64));
 }
-
-#endif

@@ -266,8 +266,8 @@ uint32_t $x_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
 ]]
 
 -- Calls of an operation that shares its table: alone, and where other problems may follow.
-local SHARED_CALLS = "static const mlaf_calls calls = MLAF_$SHORT(&$x_arguments);\n"
-local JOINT_CALLS = "const mlaf_calls $x_alone = MLAF_$SHORT(&$x_arguments);\n"
+local SHARED_CALLS = "static const mlaf_calls calls = MLAF_$SHORT(&$x_arguments, $OP_DTYPE);\n"
+local JOINT_CALLS = "const mlaf_calls $x_alone = MLAF_$SHORT(&$x_arguments, $OP_DTYPE);\n"
 
 function make.record(m, stages)
   local relations, sizes, together = m.raw.relations, {}, false
@@ -395,9 +395,6 @@ end
 local function calls_of(m)
   local list, own = {}, {}
   for name, c in pairs(m.raw.calls or {}) do own[name] = c end -- each once: in any order
-  for name in pairs(m.raw.data and CALLS or {}) do
-    if name:find("^data_") then own[name] = m.raw.data .. "_" .. name end
-  end
   for name, c in pairs(CALLS) do list[#list + 1] = ("    .%s = %s,"):format(name, own[name] or c:format(m.x)) end
   for name, c in pairs(own) do list[#list + 1] = not CALLS[name] and ("    .%s = %s,"):format(name, c) or nil end
   table.sort(list)
@@ -418,9 +415,10 @@ $cases
 
 $timed
 static const mlaf_table table = {
-    .args = &$x_arguments, .hooks = &$x_hooks, .cases = cases, .dtype_field = $dtype, .case_rows = $case_rows,
+    .args = &$x_arguments, .args_size = sizeof($struct), .hooks = &$x_hooks, .cases = cases, .dtype_field = $dtype,
+    .case_rows = $case_rows,
     .case_least = $case_least, .walk = {$walk}, .more = $more, .ulps = $ulps, .timing = $timing, .cold = $cold,
-    .relative = $relative,
+    .relative = $relative, .lengths = $lengths,
 };
 
 const mlaf_calls mlaf_$x_calls = {
@@ -437,7 +435,7 @@ function make.calls(m)
     case_rows = raw.case_rows and raw.case_rows[1] or 0, case_least = raw.case_rows and raw.case_rows.least or 0,
     ulps = ("%g"):format(raw.ulps or 0), timing = raw.timing and "&timing" or "NULL", cold = yes((raw.timing or {}).cold),
     timed = raw.timing and ("static const mlaf_table_case timing =\n%s;\n"):format(case_row(m, raw.timing):gsub(",$", "")) or "",
-    relative = yes(raw.relative),
+    relative = yes(raw.relative), lengths = yes((raw.timing or {}).lengths),
     walk = #m.walk > 0 and table.concat(m.walk, ", ") or "0", more = m.more, n_cases = #raw.cases, error_about = raw.error_about,
     calls = calls_of(m), header = raw.header and ('#include "%s"\n'):format(raw.header) or "",
   })

@@ -25,7 +25,7 @@
 --   calls     members of mlaf_calls that are not what they are by the table: C, declared in `header`
 --   embed     what is otherwise in the embedded loader (tools/embed-files.lua)
 --   strict    true: a tensor that the problem has not must be NULL
---   shared    the name of what several operations share: struct of arguments, block and functions. Their cases and data are C
+--   shared    the name of what several operations share: struct of arguments, block, functions, cases and timing data
 --   work      { bytes =, flops = }: the least that a launch has to do, expressions. None: OP_work and OP_rows_of are C
 --   ulps      largest error of a 16-bit output, in units in its last place; error_about says what that counts. relative = true:
 --             the operation measures rows, and their errors are relative; then `bound` of `calls` says how large
@@ -34,9 +34,8 @@
 --             with `any` strides whose second axis is the inner one), without (tensors that are NULL), flags, the count (fewer
 --             where that are more rows than case_rows), scalars, and options of the operation's own, numbers or true, which
 --             its C reads as struct OP_options
---   timing    a case of timed launches; cold = true: in so many sets of inputs that each launch finds its own cold. None: timing
---             data are C
---   data      then how the names of its functions begin ("prefill": prefill_data_open)
+--   timing    a case of timed launches; cold = true: in so many sets of inputs that each launch finds its own cold. lengths =
+--             true: they are `batch` requests of lengths about `ctx`, in the proportion of the problem's fields
 --   python    see tools/args_python.lua
 --
 -- A tensor is { name, element, ... }: "16" (the problem's dtype), "f32", "i64", "i32", "8" (bytes), or a size, of so many bytes;
@@ -202,7 +201,8 @@ local function read_block(m, raw)
   m.block_bytes = (m.block_bytes + 7) // 8 * 8
 end
 
-local CASE_KEYS = { gaps = true, in_place = true, spare = true, straight = true, flags = true, without = true, cold = true }
+local CASE_KEYS = { gaps = true, in_place = true, spare = true, straight = true, flags = true, without = true, cold = true,
+  lengths = true }
 
 -- Names of the operation's own options, sorted.
 local function options_of(m, cases)

@@ -34,7 +34,7 @@ function golden.body(loader, template)
   return assert(found, "the kernel of " .. template .. " has no body")
 end
 
--- The file of an operation's goldens: "manifest.tsv", "problems.txt", "kernels.txt".
+-- The file of an operation's goldens: "manifest.txt", "problems.txt", "kernels.txt".
 function golden.file(op, name) return ("tests/golden/%s/%s"):format(op, name) end
 
 -- Folders with a manifest: of each operation, and of kernels that are tools.
@@ -91,7 +91,7 @@ local function template_places(loader, template)
   return places
 end
 
-local FOLDED_LEAST = 8 -- lines
+local FOLDED_LEAST = 6 -- lines
 
 -- The longest run of lines from i on that one of the places has, and where.
 local function longest_run(places, lines, i)
@@ -167,17 +167,6 @@ function golden.texts(loader, cases)
   return out
 end
 
--- The lines of every manifest of a tree; of one from before each operation had its own, too.
-function golden.manifests(root)
-  local out = {}
-  for _, file in ipairs(capture(("cd '%s' && LC_ALL=C find tests/golden -name manifest.tsv | LC_ALL=C sort"):format(root))) do
-    for line in slurp(root .. "/" .. file):gmatch("[^\n]+") do
-      if line:sub(1, 1) ~= "#" then out[#out + 1] = line end
-    end
-  end
-  return out
-end
-
 -- Every kernel the space offers for the problems of a folder's problems.txt, a library's where its family is named, and those of
 -- its kernels.txt: { target, template, params }, sorted, once each.
 function golden.kernels(loader, root, folder)
@@ -212,6 +201,67 @@ function golden.kernels(loader, root, folder)
   table.sort(keys)
   for i, key in ipairs(keys) do out[i] = seen[key] end
   return out
+end
+
+-- Lists the kernels of all folders of another tree. Manifests of earlier trees have a row a kernel: target, template, parameters,
+-- hash.
+function golden.kernels_of(tree)
+  local out = {}
+  for _, path in ipairs(capture(("LC_ALL=C find '%s/tests/golden' -name manifest.tsv | LC_ALL=C sort"):format(tree.root))) do
+    for target, template, params in slurp(path):gmatch("\n([^\t\n]+)\t([^\t\n]+)\t([^\t\n]+)\t%x+") do
+      out[#out + 1] = { target = target, template = template, params = params }
+    end
+  end
+  if #out > 0 then return out end
+  local own = dofile(tree.root .. "/tools/golden.lua")
+  for _, folder in ipairs(own.folders(tree.loader)) do
+    for _, k in ipairs(own.kernels(tree.loader, tree.root, folder)) do out[#out + 1] = k end
+  end
+  return out
+end
+
+golden.DIGITS = 8 -- of a kernel's hash
+local A_LINE = 14 -- hashes
+
+-- A manifest: a line for each target and template, then the hashes of its kernels, in the order of their parameters.
+function golden.manifest(kernels)
+  local lines, group, count = {
+    "# SHA-256 of the code of each kernel of problems.txt and kernels.txt, first digits: `lua5.4 tools/golden-update.lua --list`",
+    "# names the kernels.",
+  }, nil, 0
+  for _, k in ipairs(kernels) do
+    local name = k.target .. " " .. k.template
+    if name ~= group then lines[#lines + 1], group, count = name, name, 0 end
+    if count % A_LINE == 0 then lines[#lines + 1] = "" end
+    count, lines[#lines] = count + 1, lines[#lines] .. " " .. k.hash
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+-- Reads the hashes of a folder's manifest: by target and template, a list.
+function golden.hashes(root, folder)
+  local out, group = {}, nil
+  for line in slurp(root .. "/" .. golden.file(folder, "manifest.txt")):gmatch("[^\n]+") do
+    local name = line:match("^%w%S* %S+$")
+    if name then
+      group = {}
+      out[name] = group
+    elseif line:sub(1, 1) ~= "#" then
+      for hash in line:gmatch("%x+") do group[#group + 1] = hash end
+    end
+  end
+  return out
+end
+
+-- The kernels of a folder with the hashes that its manifest has; where it has none, false.
+function golden.listed(loader, root, folder)
+  local hashes, used, list = golden.hashes(root, folder), {}, golden.kernels(loader, root, folder)
+  for _, k in ipairs(list) do
+    local name = k.target .. " " .. k.template
+    used[name] = (used[name] or 0) + 1
+    k.hash = hashes[name] and hashes[name][used[name]] or false
+  end
+  return list
 end
 
 return golden

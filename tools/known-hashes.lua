@@ -42,7 +42,7 @@ local function kernels_of(tree)
     if not groups[key] then groups[key], order[#order + 1] = {}, key end
     table.insert(groups[key], { target, template, params })
   end
-  for _, line in ipairs(golden.manifests(tree.root)) do add(line:match("^(.-)\t(.-)\t(.-)\t")) end
+  for _, k in ipairs(golden.kernels_of(tree)) do add(k.target, k.template, k.params) end
   for _, c in ipairs(dofile(tree.root .. "/tools/golden.lua").cases(tree.loader, tree.root)) do
     add(c.target, c.template, c.params)
   end

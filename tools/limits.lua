@@ -87,19 +87,26 @@ end
 local function extent(x) return ("{%d, %d, %d}"):format(x[1], x[2], x[3]) end
 local function number(type) return "MLAF_STORED_" .. type:upper() end
 
+-- The second tensor's row of mlaf_second_tensor. e: the format's extents.
+local function second(f, e)
+  local s = formats.second(f)
+  if not s then return "{0}" end
+  return ("{MLAF_PART_%s, %d, %s}"):format(s.of:upper(), formats.BYTES[s.type], extent(e[s.of]))
+end
+
 -- One row of mlaf_cache_format.
 local function format_row(f)
   local e, scales, rope = formats.extents(f), formats.stream(f, "scales"), formats.stream(f, "rope")
   local latent_columns, rope_columns = formats.own_columns(f)
   local aside = scales and scales.place == "page" and next(f.takes) ~= nil -- of one that is refused only the name counts
   assert(not aside or f.page % formats.bytes(e.row, 0, 0) == 0, f.name .. ": pages are no whole rows apart")
-  return ([[{.name = "%s", .latent = %s, .rope = %s, .split = %s, .unit = %d, .scale = MLAF_SCALE_%s, .group = %d, \
-     .scales = %d, .powers = %s, .aside = %d, .columns = {%d, %d}, .row = %s, .scales_at = %s, .rope_at = %s, .rope_bytes = %s, \
-     .handed = %s, .token = %s}]]):format(f.name,
-    number(formats.stream(f, "latent").type), number(rope.type), rope.place == "tensor", formats.unit(f),
+  return ([[{.name = "%s", .latent = %s, .rope = %s, .unit = %d, .scale = MLAF_SCALE_%s, .group = %d, \
+     .scales = %d, .powers = %s, .aside = %d, .columns = {%d, %d}, .row = %s, .scales_at = %s, .rope_at = %s, \
+     .second = %s, .handed = %s, .token = %s}]]):format(f.name,
+    number(formats.stream(f, "latent").type), number(rope.type), formats.unit(f),
     (f.scale or "none"):upper(), scales and scales.group or 0, scales and scales.columns or 0,
     tostring(scales ~= nil and scales.type == "ue8m0"), aside and e.scales[3] or 0, latent_columns or 0, rope_columns or 0,
-    extent(e.row), extent(e.scales_at or { 0, 0, 0 }), extent(e.rope_at), extent(e.rope), extent(e.handed), extent(e.token))
+    extent(e.row), extent(e.scales_at or { 0, 0, 0 }), extent(e.rope_at), second(f, e), extent(e.handed), extent(e.token))
 end
 
 function make.formats()
@@ -123,6 +130,10 @@ function make.formats()
       if why then refused[#refused + 1] = ('    {"%s", "%s", \\\n     "%s"}'):format(op, f.name, why) end
     end
   end
+  local caches = {}
+  for i, name in ipairs(formats.words("mla_decode")) do caches[i] = i > 2 and (', "cache_%s"'):format(name) or "" end
+  add("/* Caches of a layer, by numbers of mlaf_kv_format. */\nenum { MLAF_LAYER_CACHE_LAST = %d };", #caches - 2)
+  add("#define MLAF_LAYER_CACHES \"\"%s", table.concat(caches))
   add("/* Operation, format, and why the one cannot have the other. */\n#define MLAF_FORMAT_REFUSALS \\\n%s\n\n#endif\n",
     table.concat(refused, ", \\\n"))
   return table.concat(out, "\n")
@@ -140,9 +151,10 @@ function make.formats_python()
       if f.takes[op] then taken[#taken + 1] = ('"%s": %d'):format(op, f.takes[op]) end
     end
     for k, target in ipairs(f.plain or {}) do plain[k] = ('"%s"'):format(target) end
-    out[i] = ('    ("%s", "%s", "%s", %d, %d, %s, %s, {%s}, %s),'):format(f.name, formats.stream(f, "latent").type,
-      f.scale or "none", formats.stream(f, "rope").place == "tensor" and 2 or 1, formats.unit(f), tuple(e.handed), tuple(e.token),
-      table.concat(taken, ", "), tuple(plain))
+    local s = formats.second(f)
+    local second = s and ('("%s", "%s", %s)'):format(formats.WORDS[s.of], s.type, tuple(e[s.of])) or "None"
+    out[i] = ('    ("%s", "%s", "%s", %s, %d, %s, %s, {%s}, %s),'):format(f.name, formats.stream(f, "latent").type,
+      f.scale or "none", second, formats.unit(f), tuple(e.handed), tuple(e.token), table.concat(taken, ", "), tuple(plain))
   end
   for _, op in ipairs(formats.operations) do
     for _, f in ipairs(formats.list) do
@@ -170,13 +182,14 @@ function make.formats_doc()
   out[2] = "|---|---|---|---|---|"
   for _, f in ipairs(formats.list) do
     local e, taken = formats.extents(f), {}
-    local rope = formats.bytes(e.rope, usual.rank, usual.rope)
+    local s = formats.second(f)
+    local second = s and formats.bytes(e[s.of], usual.rank, usual.rope)
     for _, op in ipairs(formats.operations) do
       if f.takes[op] then taken[#taken + 1] = ("`%s`"):format(op) end
     end
     local all = formats.bytes(e.token, usual.rank, usual.rope)
     out[#out + 1] = ("| `%s` | %s | %s | %s | %s |"):format(f.name,
-      formats.stream(f, "rope").place == "tensor" and ("%d and %d"):format(all - rope, rope) or all, f.token,
+      second and ("%d and %d"):format(all - second, second) or all, f.token,
       f.models or "any model", #taken > 0 and table.concat(taken, ", ") or "nothing yet")
   end
   return between("docs/append.md", "<!-- cache formats -->", "<!-- end of formats -->", out)

@@ -51,9 +51,8 @@ for _, text in ipairs(same.shipped) do
     end
   end
 end
-for _, line in ipairs(dofile(root .. "/tools/golden.lua").manifests(old_root)) do
-  local target, template, params = line:match("^([^\t]+)\t([^\t]+)\t([^\t]+)\t")
-  if target then add("manifest", target, template, params, all) end
+for _, k in ipairs(dofile(root .. "/tools/golden.lua").kernels_of(old)) do
+  add("manifest", k.target, k.template, k.params, all)
 end
 
 local counts = { ["same text"] = 0, ["same code"] = 0, renamed = 0, differs = 0 }

@@ -468,6 +468,7 @@ function families.make(op, of, fields)
   if layout == "inputs" then list.stay = stay(of.product, fields) end
   if of.walk_tiles then list.walk = walk(of, fields, layout) end
   if of.aside then list.aside = library.aside(of.product, of.aside_fields, of.aside) end
+  if of.aside == "norm" then list.factors = library.factors(of.product, of.aside_fields) end
   for name, family in sorted(list) do family.template = op .. "/" .. name end
   for name, family in sorted(fp8.derived(list, of, fields)) do
     family.template, list[name] = op .. "/" .. name, family
@@ -475,6 +476,7 @@ function families.make(op, of, fields)
   for _, name in ipairs({ "parts_fp8", "ring_fp8", "wide_fp8" }) do -- as of staged
     if list[name] and op ~= products.shown then list[name].body = products.shown .. "/" .. name end
   end
+  if list.normed_fp8 then list.normed_fp8.body = products.shown .. "/parts_fp8" end
   if of.appends then
     for name, family in sorted(side.derived(list, op)) do list[name] = family end
   end

@@ -2,6 +2,7 @@
 -- bytes alone; a block's scale comes in behind them. The cost of converting a byte for a product is in `clk`.
 local plan = require("projection/plan")
 local stationary = require("projection/stationary")
+local models = require("projection/model")
 local fp8 = {}
 
 local SMS, STREAM_NS, MMA_NS = 132, 80, 250 -- as families.lua has them
@@ -18,7 +19,13 @@ local RING_AGAIN = 1.5
 -- estimate of several passes (docs/lab/projections.md). most: tokens; with more a layer dequantises, and estimates of 16-bit
 -- products by a library are too high to tell that from faster kernels.
 local WIDE = { step_ns = { [0] = 155, 435 }, token_ns = 2.3, again = 1.1 }
-local PARTS = { step_ns = { [0] = 183, 490 }, token_ns = 1.81, again = 1.1, parts = { 1, 2 }, most = 512 }
+local PARTS = { step_ns = { [0] = 183, 490 }, token_ns = 1.81, again = 1.1, parts = { 1, 2 }, most = 512,
+  fine = true }
+-- h200, 2026-11-30; normed_fp8: parts_fp8 that squares nothing, since a kernel before it does. That kernel, in a layer: with it
+-- layers of tp 8 gained nothing, those of tp 1 9 to 30 us.
+local NORMED = { step_ns = { 240 }, token_ns = PARTS.token_ns, again = PARTS.again, parts = PARTS.parts, most = PARTS.most,
+  fine = true }
+local FACTORS_NS = 3500
 -- Tokens of a pass, of tiles of more outputs than a warpgroup's.
 local TALL = { [128] = { [128] = true }, [192] = { [32] = true, [64] = true } }
 -- h200; of ring_fp8: values of 16 bits that a SM multiplies a clock; what a byte's way to them takes of what other families take,
@@ -238,7 +245,7 @@ local function wide(of, fields, measured)
     cost = function(p, v, arch)
       local product, parts = of.product(p), v.parts or 1
       local made = plan.wide_fp8({ inner = product.inner, outer = product.outer, layout = product.layout, norm = product.norm,
-        split = v.split, parts = parts })
+        split = v.split, parts = parts, fine = measured.fine })
       if made.refused then return made end
       if made.tile >= 2 * product.outer then
         return { refused = ("tiles of %d outputs, and a head has %d"):format(made.tile, product.outer) }
@@ -247,8 +254,9 @@ local function wide(of, fields, measured)
       local blocks = product.heads * -(-product.outer // made.tile) * v.split * parts
       if v.split > 1 and blocks > SMS then return { refused = ("%d shares of sums are more than a turn"):format(blocks) } end
       local passes = -(-p.tokens // made.tokens)
-      local width = made.widths[1]
-      while width * passes < p.tokens and width < made.tokens do width = width + made.rows end
+      local at = 1
+      while made.widths[at] * passes < p.tokens and made.widths[at + 1] do at = at + 1 end
+      local width = made.widths[at]
       local step_ns = measured.step_ns[product.norm] + measured.token_ns * width
       return {
         threads = made.threads, rows_per_wg = made.rows_per_wg, lds_bytes = made.lds, regs = made.regs, slack = 32,
@@ -262,6 +270,35 @@ local function wide(of, fields, measured)
   return family
 end
 
+-- A kernel of ours makes each token's factor, into workspace, and no block squares x. Known to be better where the model says so.
+local function normed(of, fields)
+  local family, base = wide(of, fields, NORMED), wide(of, fields, PARTS)
+  local estimate, cost = models.of(of.product).estimate, family.cost
+  local function best_inside(p, arch)
+    local best = math.huge
+    for _, split in ipairs(base.params.split) do
+      for _, parts in ipairs(base.params.parts) do
+        local made = base.cost(p, { split = split, parts = parts }, arch)
+        if not made.refused then best = math.min(best, estimate(p, arch, made)) end
+      end
+    end
+    return best
+  end
+  family.library = true
+  table.insert(family.rules, 1, function(p)
+    if of.product(p).norm == 0 then return "the problem has no norm: parts_fp8 serves it" end
+  end)
+  family.cost = function(p, v, arch)
+    local made = cost(p, v, arch)
+    if made.refused then return made end
+    made.aside, made.factors = true, true
+    local ns = estimate(p, arch, made) + FACTORS_NS
+    made.known_ns = ns < best_inside(p, arch) and ns or 0
+    return made
+  end
+  return family
+end
+
 -- The families of 8 bits, by name, of those of 16, which leave such problems to them.
 function fp8.derived(list, of, fields)
   local made, costs = {}, { dot = dot, mma = mma, mfma = mfma }
@@ -269,7 +306,10 @@ function fp8.derived(list, of, fields)
   made.stream_fp8 = stream(list.stream, of, fields)
   if of.ring_fp8_rows then made.ring_fp8, made.wide_fp8 = ring(of, fields), wide(of, fields, WIDE) end
   if of.ring_fp8_rows then made.parts_fp8 = wide(of, fields, PARTS) end
-  if of.stationary_rows then made.stationary_fp8 = stationary.family(of, fields, clk_of) end
+  if of.ring_fp8_rows and of.aside == "norm" then made.normed_fp8 = normed(of, fields) end
+  if of.stationary_rows then
+    made.stationary_fp8, made.direct_fp8 = stationary.family(of, fields, clk_of), stationary.direct(of, fields, clk_of)
+  end
   for _, name in ipairs({ "ring", "walk" }) do
     if list[name] then
       table.insert(list[name].rules, 1, function(p)

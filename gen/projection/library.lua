@@ -73,4 +73,23 @@ function library.aside(of, fields, word)
   }
 end
 
+-- The same for kernels of ours that take the factor of each token's norm (fp8.lua: normed_fp8): it is made once for all blocks.
+function library.factors(of, fields)
+  return {
+    stage = "aside",
+    arch = { hopper = true },
+    problem = fields,
+    params = { threads = { 128 } },
+    rules = {
+      function(p)
+        if of(p).norm == 0 then return "the problem has no norm" end
+      end,
+    },
+    cost = function(p, v)
+      return { threads = v.threads, rows_per_wg = v.threads // 32, lds_bytes = 0,
+        regs = { { "a row", 4 * -(-of(p).inner // 256) }, { "rest", 32 } }, slack = 64 }
+    end,
+  }
+end
+
 return library

@@ -40,7 +40,7 @@ return function(of)
     stages = of.aside and { "project", "aside" } or { "project" },
     -- Runs behind a library's product alone, although it is launched before it.
     second = {
-      family = function(_, cost) return cost.aside and "aside" or nil end,
+      family = function(_, cost) return cost.aside and (cost.factors and "factors" or "aside") or nil end,
       fits = function() return true end,
       none = function() return "a kernel of ours" end,
     },

@@ -254,7 +254,8 @@ end
 -- Many tokens and weights of 8 bits (templates/lib/projection/wide_fp8.h): tiles of 128 outputs, stages of 64 values, passes of
 -- up to 256 tokens, compiled once for each of `widths`. Behind the ring and its barriers: the norm's weights; scales of a
 -- block's steps, one for 16 outputs. rows_per_wg: so that a launch has `parts` blocks for each tile, which share its passes.
-local WIDE_FP8 = { tile = 128, tokens = 256, rows = 32, widths = { 128, 160, 192, 224, 256 } }
+local WIDE_FP8 = { tile = 128, tokens = 256, rows = 32, widths = { 128, 160, 192, 224, 256 },
+  fine = { 128, 144, 160, 176, 192, 224, 256 } } -- fine: where s.fine asks for it
 function plan.wide_fp8(s)
   local w, lending, steps = WIDE_FP8, LENDING[2], s.inner // 128 -- steps: pairs of stages
   if s.layout == "inputs" then return refuse("values of an output are not side by side") end
@@ -278,8 +279,8 @@ function plan.wide_fp8(s)
   -- A stage's bytes are taken while the two before are in use.
   if stages < math.min(3, each) then return refuse("a stage of %d bytes, and there is room for %d", stage, stages) end
   local math_threads = w.tile * 2
-  return { tile = w.tile, rows_per_wg = rows_per_wg, tokens = w.tokens, rows = w.rows, widths = w.widths, stage = stage,
-    stages = stages, lds = lds,
+  return { tile = w.tile, rows_per_wg = rows_per_wg, tokens = w.tokens, rows = w.rows, widths = s.fine and w.fine or w.widths,
+    stage = stage, stages = stages, lds = lds,
     math = math_threads, threads = math_threads + 128, barriers_at = at, gain_at = behind, scales_at = behind + gain,
     lent = lending.lent, kept = lending.kept, regs = { { "all that a launch gives", lending.launched } } }
 end

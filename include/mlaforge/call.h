@@ -34,7 +34,7 @@ typedef struct mlaf_call {
   mlaf_view cache;                   /* [pages, page, 1, R+P], or without the 1; rows at one distance, pages a whole number of
                                       * rows apart. With cache_kpe [pages, page, 1, R], or without the 1. With cache_format a
                                       * token's bytes as columns (uint8 or the format's own type): 576 or 656 of R 512, P 64,
-                                      * 512 with cache_kpe (MLAF_KV_KPE16);
+                                      * R with cache_kpe;
                                       * or 584 of R 512, P 0 (MLAF_KV_FP8_V4), of which a page has 576 a row and then 8 a
                                       * row, and pages are a multiple of 576 apart */
   mlaf_view o;                       /* [T, H, R], or [B, q_len, H, R]; dense */
@@ -57,9 +57,9 @@ typedef struct mlaf_call {
                                       * NULL: the stream's workspace, which the context keeps (context.h) */
   void *alloc_user;
   mlaf_view rope_table;              /* float32, [positions, P], dense: P/2 cosines, then P/2 sines; with rotate */
-  mlaf_view cache_kpe;               /* rope columns where the cache is two tensors: [pages, page, 1, P], or without the 1; as
-                                      * many rows from page to page as in `cache`; of the output's type. Left out: `cache` has
-                                      * all columns */
+  mlaf_view cache_kpe;               /* where the cache is two tensors, the second: [pages, page, 1, P], or without the 1, rope
+                                      * columns of the output's type, or what else a cache_format has there (docs/append.md);
+                                      * as many rows from page to page as in `cache`. Left out: `cache` has all */
   uint32_t flags;                    /* 0, or MLAF_CALL_SCALE */
   int32_t reserved;                  /* 0 */
   /* Sparse attention, in place of all tables: each query token has a list of the cache's rows (mla_decode.h: indices). */

@@ -147,13 +147,13 @@ typedef struct mlaf_layer_desc {
    * ("llama_4_scaling" of their configs). 0: they are not scaled. With a factor positions matter without rotations, too. */
   float q_scale_beta;        /* 0..MLAF_Q_SCALE_BETA_MOST of mla_q_scale.h */
   int32_t q_scale_original;  /* 1 and up where q_scale_beta is not 0 */
-  /* A cache of 8 bits: e4m3fn or e4m3fnuz, one scale for all; kpe16, the same with rope columns of the layer's dtype in
-   * cache_kpe; or fp8_ds_mla, whose tokens hold their scales, powers of two. Not with MLAF_LAYER_SPLIT_CACHE or
+  /* A cache of 8 bits, with one scale for all (e4m3fn, e4m3fnuz, kpe16), or with scales that its tokens hold (fp8_ds_mla), which
+   * are powers of two. Formats of two tensors have the second one in cache_kpe. Not with MLAF_LAYER_SPLIT_CACHE or
    * MLAF_LAYER_ROPE_ON_READ. */
   int32_t cache_format;      /* mlaf_kv_format. 0: the layer's dtype */
   int32_t reserved;          /* 0 */
-  const float *cache_scale;  /* on the device: a value is stored as value / scale, read as stored x scale. NULL: 1. Of e4m3fn,
-                              * e4m3fnuz and kpe16 only */
+  const float *cache_scale;  /* on the device: a value is stored as value / scale, read as stored x scale. NULL: 1. Of
+                              * formats with one scale only */
   /* Each query token attends to the index_topk cached tokens that an indexer selects, this layer's or another one's whose lists
    * calls hand over (`indices`). It wants rotated keys; there is no prefill. An indexer wants q_lora and 64 rope columns, and its
    * calls a block table. */
@@ -209,7 +209,7 @@ typedef struct mlaf_layer_args {
   const int64_t *positions; /* [T] rows of the tables; also what queries are scaled by */
   const int64_t *slots;  /* [T] rows of the cache, page * page_size + offset; outside of it nothing is written: -1 for padding */
   void *cache;           /* rows of R+P, of a split cache R; of 8 bits a token's bytes */
-  void *cache_kpe;       /* rows of P, of a split cache only */
+  void *cache_kpe;       /* rows of P, of a split cache only; of cache_format what it has there (docs/append.md) */
   int64_t cache_row_stride, cache_kpe_row_stride; /* of a cache of 8 bits in bytes, a multiple of 16 */
   int32_t num_pages;     /* of the cache */
   int32_t ctx;           /* cached tokens of a request, about: which plan serves. 0: ctx_max */

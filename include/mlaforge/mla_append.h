@@ -36,11 +36,12 @@ typedef struct mlaf_append_args {
   const void *cos, *sin;      /* [table_rows, P/2]; sin NULL: a row of cos has its P/2 sines behind */
   int64_t table_row_stride;   /* 0: P/2, or P where sin is NULL */
   int64_t table_rows;
-  /* Rows of R+P; of split and kpe16 R. fp8_ds_mla: R bytes e4m3fn, 4 fp32 scales of 128 columns, P 16-bit. fp8_v4: pages of
+  /* Rows of R+P; of two tensors R. fp8_ds_mla: R bytes e4m3fn, 4 fp32 scales of 128 columns, P 16-bit. fp8_v4: pages of
    * page_tokens rows of 576 bytes, then 8 bytes for each, 7 of which are scales; pages a multiple of 576 bytes apart, 0: as near
    * as they can be. */
   void *cache;
-  void *cache_kpe;            /* rows of P, of split and kpe16; those 8 bytes of fp8_v4, where they lie elsewhere, or NULL */
+  void *cache_kpe;            /* the second of two tensors: rows of P, or what the layout has there (docs/append.md). Of fp8_v4
+                               * those 8 bytes, where they lie elsewhere, or NULL */
   int64_t cache_row_stride, cache_kpe_row_stride;
   int64_t num_slots;          /* 0 .. 2^32-1 */
   int64_t cache_page_stride;  /* from page to page where pages lie apart; 0: page_tokens rows */

@@ -66,7 +66,8 @@ typedef struct mlaf_execute_args {
                                      * (MLAF_KV_FP8_V4) pages of n rows of 448 numbers and 64 of bf16, then 8 bytes a token:
                                      * 7 powers of two and one that means nothing */
   const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. Of 8-bit
-                                     * caches only MLAF_KV_KPE16, whose ckv has R bytes a row, has it */
+                                     * caches those of two tensors, whose ckv has R bytes a row: what a format has there
+                                     * (docs/append.md) */
   int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense (R+P if kpe is NULL, else R). Of an 8-bit cache
                                      * bytes, a multiple of 16, at most 2^28; 0: a token's (576 or 656 of R 512, P 64); 0 or 576
                                      * with MLAF_KV_FP8_V4 */

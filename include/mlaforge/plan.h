@@ -23,7 +23,8 @@ enum {
   MLAF_PLAN_LISTS = 1u << 4,      /* the kernels that read index lists and apply attention sinks are made with the plan */
   MLAF_PLAN_POOLS = 1u << 5,      /* the kernels that read index lists of two pools and apply attention sinks are made, too */
   MLAF_PLAN_LIBRARY = 1u << 2,    /* what was tuned may be a vendor's GEMM library's product (cuBLASLt, hipBLASLt), which may want
-                                   * workspace. Without it the best of the kernels that were timed serves */
+                                   * workspace; so may kernels of ours that norm mla_q_b's input apart. Without it the best of the
+                                   * other kernels that were timed serves */
   MLAF_PLAN_BATCH_INVARIANT = 1u << 3, /* what is computed of a request has the same bits alone and in any batch, at any place in
                                    * it: docs/batch-invariance.md. One variant for all batches of a shape, which no tuning, no
                                    * bundle and no library takes part in. E_NOT_TUNED where an operation has none */

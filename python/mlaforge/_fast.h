@@ -1,6 +1,5 @@
 /* Shared by the parts of the compiled module: a tensor as the library sees it, and what PyTorch is asked for. */
-#ifndef MLAFORGE_FAST_H
-#define MLAFORGE_FAST_H
+#pragma once
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030a0000
@@ -24,5 +23,3 @@ void *fast_named_stream(PyObject *given);
 
 PyObject *fast_layer(PyObject *self, PyObject *args);
 PyObject *fast_forward(PyObject *self, PyObject *const *a, Py_ssize_t n);
-
-#endif

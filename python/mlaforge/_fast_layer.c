@@ -15,21 +15,23 @@ typedef struct facts {
   mlaf_status (*execute_stage)(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, void *stream);
   size_t (*workspace_size)(const mlaf_layer *layer, const mlaf_layer_args *args);
   const mlaf_layer *layer;
-  int32_t ordinal, dtype, hidden, rank, rope, page, split;
+  int32_t ordinal, dtype, hidden, rank, page;
+  int32_t split, second, second_dtype, second_unit; /* a second tensor: columns, and what strides count in a column */
   int32_t cache_dtype, cache_row; /* elements of a row of a cache of one tensor */
   int32_t topk, indexed;          /* entries of a list, 0: there are none; it has an indexer */
 } facts;
 
 static void facts_free(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, CAPSULE)); }
 
-/* layer(mlaf_layer_execute, mlaf_layer_execute_stage, mlaf_layer_workspace_size, the layer, ordinal, dtype, hidden, rank, rope,
- * page_size, split, the cache's dtype and columns, topk, indexed) -> what forward wants first, good until the layer is closed.
- * Addresses are integers. */
+/* layer(mlaf_layer_execute, mlaf_layer_execute_stage, mlaf_layer_workspace_size, the layer, ordinal, dtype, hidden, rank,
+ * page_size, split, the second tensor's columns, dtype and units, the cache's dtype and columns, topk, indexed) -> what forward
+ * wants first, good until the layer is closed. Addresses are integers. */
 PyObject *fast_layer(PyObject *self, PyObject *args) {
   unsigned long long at[4];
   facts f = {NULL};
-  if (!PyArg_ParseTuple(args, "KKKKiiiiiiiiiii", &at[0], &at[1], &at[2], &at[3], &f.ordinal, &f.dtype, &f.hidden, &f.rank,
-                        &f.rope, &f.page, &f.split, &f.cache_dtype, &f.cache_row, &f.topk, &f.indexed))
+  if (!PyArg_ParseTuple(args, "KKKKiiiiiiiiiiiii", &at[0], &at[1], &at[2], &at[3], &f.ordinal, &f.dtype, &f.hidden, &f.rank,
+                        &f.page, &f.split, &f.second, &f.second_dtype, &f.second_unit, &f.cache_dtype, &f.cache_row, &f.topk,
+                        &f.indexed))
     return NULL;
   void *const to[] = {&f.execute, &f.execute_stage, &f.workspace_size, &f.layer};
   for (int i = 0; i < 4; i++) {
@@ -91,11 +93,11 @@ static int read_numbers(const call *c, PyObject *t, int32_t dtype, int64_t n, vo
   return 1;
 }
 
-/* Pages of rows at one distance: [pages, page, any 1, columns]. second: of rope columns, of the layer's type. */
+/* Pages of rows at one distance: [pages, page, any 1, columns]. second: those of the second tensor. */
 static int read_pages(call *c, PyObject *t, int32_t columns, void **data, int64_t *row_out, int second) {
   mlaf_view v;
   int64_t page = 0, row = 0;
-  const int32_t dtype = second ? c->f->dtype : c->f->cache_dtype;
+  const int32_t dtype = second ? c->f->second_dtype : c->f->cache_dtype;
   if (!read_here(c, t, dtype, 3, 4, &v) || v.shape[v.dims - 1] != columns || v.shape[1] != c->f->page) return 0;
   if (v.dims == 4 && v.shape[2] != 1) return 0;
   if (!row_stride(&v, 0, &page) || !row_stride(&v, 1, &row)) return 0;
@@ -104,7 +106,7 @@ static int read_pages(call *c, PyObject *t, int32_t columns, void **data, int64_
   const int64_t apart = page && page != row * c->f->page ? page / row : 0;
   if (second && (c->args.page_rows != apart || c->args.num_pages != v.shape[0])) return 0;
   *data = v.data;
-  *row_out = dtype == c->f->cache_dtype ? row : 2 * row; /* beside a latent of bytes strides are bytes */
+  *row_out = second ? c->f->second_unit * row : row; /* beside a latent of bytes strides are bytes */
   c->args.page_rows = apart;
   c->args.num_pages = (int32_t)v.shape[0];
   return v.shape[0] <= INT32_MAX;
@@ -116,7 +118,7 @@ static int read_cache(call *c) {
   if (!c->f->split) return read_pages(c, cache, c->f->cache_row, &g->cache, &g->cache_row_stride, 0);
   if (!PyTuple_Check(cache) || PyTuple_Size(cache) != 2) return 0;
   return read_pages(c, PyTuple_GetItem(cache, 0), c->f->rank, &g->cache, &g->cache_row_stride, 0) &&
-         read_pages(c, PyTuple_GetItem(cache, 1), c->f->rope, &g->cache_kpe, &g->cache_kpe_row_stride, 1);
+         read_pages(c, PyTuple_GetItem(cache, 1), c->f->second, &g->cache_kpe, &g->cache_kpe_row_stride, 1);
 }
 
 /* The indexer's cache, planar pages: [pages, page, any 1, bytes of a token]. */

@@ -103,7 +103,7 @@ def _cache_of(ctx, q, kv_buffer, o, kv_scale, q_scale):
         fail(f"kv_scale is {kv_scale!r}, must be a tensor of one float32 on the device")
     if isinstance(kv_buffer, (tuple, list)) and len(kv_buffer) == 2 and all(hasattr(x, "shape") for x in (q, *kv_buffer)):
         kind = cache_format.of_pair("mla_decode", kv_buffer, dtype_name(q, "q"))
-        if kind is not None and kind.scale == "launch":
+        if kind is not None and kind.scale != "none":
             return tuple(kv_buffer), kind.operations["mla_decode"] - 1, kv_scale
         if kv_scale is not None:
             fail("kv_scale is given and kv_buffer is a pair of tensors, which have 16 bits: it must be None, or the latent have 8 bits")

@@ -2,14 +2,14 @@
 from typing import NamedTuple
 
 from . import formats
-from .tensors import dtype_name, fail
+from .tensors import SIZES, dtype_name, fail
 
 
 class Format(NamedTuple):
     name: str          # the word that problems have for it
     latent: str        # type of the latent's numbers; "dtype" is the problem's
     scale: str         # "none"; "launch": one factor for all; "stored": in the rows
-    tensors: int       # 2: the rope columns are a tensor of their own
+    second: tuple      # what lies in the second of a pair of tensors: in words, type, bytes of a row; None: there is one tensor
     unit: int          # bytes of an element of the cache's tensor
     row: tuple         # bytes of a row there: rank times, rope dim times, and as they are
     token: tuple       # the same in all tensors
@@ -25,12 +25,19 @@ class Format(NamedTuple):
         """Elements of a row."""
         return _bytes(self.row, rank, rope) // self.unit
 
+    def of_second(self, rank, rope, wide):
+        """Columns of a row of the second tensor, their type (wide: the problem's), and units that strides count in a column."""
+        _, stored, row = self.second
+        dtype = wide if stored == "dtype" else "float32"
+        return _bytes(row, rank, rope) // SIZES[dtype], dtype, SIZES[dtype] // self.unit
+
 
 def _bytes(extent, rank, rope):
     return extent[0] * rank + extent[1] * rope + extent[2]
 
 
 FORMATS = tuple(Format(*row) for row in formats.FORMATS)
+PAIR_16 = next(f for f in FORMATS if f.second and f.scale == "none")
 ONE_SCALE = tuple(f for f in FORMATS if f.scale == "launch")
 
 
@@ -62,7 +69,7 @@ def of_tensor(operation, dtype, row, rank, rope, wide, target):
     """The format of one tensor of type `dtype` with rows of `row` elements; None: it is none that the operation takes. wide: the
     problem's type."""
     for f in taken_by(operation):
-        if f.tensors > 1 or row != f.columns(rank, rope):
+        if f.second or row != f.columns(rank, rope):
             continue
         if f.scale == "launch" and f == with_one_scale(dtype, target) or f.scale == "stored" and dtype == "uint8" or \
                 f.scale == "none" and dtype == wide:
@@ -73,24 +80,28 @@ def of_tensor(operation, dtype, row, rank, rope, wide, target):
 def of_bytes(name, cache, columns, rank, target):
     """The number that mla_decode has for what an 8-bit cache holds, of queries of so many columns; 0: it is none of 8 bits."""
     dtype, row = dtype_name(cache, name), cache.shape[-1] if len(cache.shape) else 0
-    for f in (f for f in taken_by("mla_decode") if f.tensors == 1):
+    for f in (f for f in taken_by("mla_decode") if not f.second):
         own = dtype == "uint8" or dtype == "float8_" + f.latent
         if f.scale != "none" and own and row == f.columns(rank, columns - rank) and (f.scale == "stored" or f == with_one_scale(dtype, target)):
             return f.operations["mla_decode"] - 1  # paged and split are 0 there
     if dtype != "uint8" and not dtype.startswith("float8"):
         return 0
-    sizes = ", ".join(f"{f.columns(rank, columns - rank)} ({f.name})" for f in taken_by("mla_decode") if f.scale != "none" and f.tensors == 1)
+    sizes = ", ".join(f"{f.columns(rank, columns - rank)} ({f.name})" for f in taken_by("mla_decode") if f.scale != "none" and not f.second)
     fail(f"{name} is {dtype} with rows of {row} bytes" + (f": {why}" if (why := refusal_of_rows("mla_decode", row, rank, columns - rank)) else
          f"; of {rank} + {columns - rank} columns they have {sizes}"))
 
 
 def of_pair(operation, pair, dtype):
-    """The format of a pair of tensors, latent and rope columns, beside 16-bit numbers of that type; None: it is none that the operation takes."""
-    latent = dtype_name(pair[0], "the cache")
-    for f in taken_by(operation):
-        if f.tensors == 2 and (latent in ("uint8", "float8_" + f.latent) if f.latent != "dtype" else latent == dtype):
-            return f
-    return None
+    """The format of a pair of tensors beside 16-bit numbers of that type: by its latent's type, then the second one's. None: it is none that the
+    operation takes."""
+    latent, second = (dtype_name(tensor, "the cache") for tensor in pair)
+    found = [f for f in taken_by(operation) if f.second and (latent in ("uint8", "float8_" + f.latent) if f.latent != "dtype" else latent == dtype)]
+    return next((f for f in found if f.of_second(0, 0, dtype)[1] == second), found[0] if found else None)
+
+
+def of_bytes_in_two(operation):
+    """Names of the formats of 8 bits that are a pair of tensors."""
+    return [f.name for f in taken_by(operation) if f.second and f.scale != "none"]
 
 
 def number(name, word):

@@ -92,7 +92,7 @@ def _fp8_format(ctx, q, k_cache, rank):
     if not shape:
         fail("is_fp8_kvcache is True: k_cache is one tensor of bytes, [blocks, page_size, 1, 656 or 584]")
     kind = cache_format.of_bytes("k_cache", k_cache, q.shape[-1], rank, ctx.target)
-    wanted = {f.operations["mla_decode"] - 1: f for f in cache_format.taken_by("mla_decode") if f.scale == "stored"}
+    wanted = {f.operations["mla_decode"] - 1: f for f in cache_format.taken_by("mla_decode") if f.scale == "stored" and not f.second}
     if kind not in wanted:
         rows = " or ".join(str(f.columns(rank, q.shape[-1] - rank)) for f in wanted.values())
         fail(f"is_fp8_kvcache is True and k_cache has rows of {shape[-1]} numbers, must be uint8 or float8_e4m3fn with rows of "

@@ -27,14 +27,14 @@ def _rows(name, tensor, dtype, tokens, columns):
 def _cache(args, kv_cache, kind, rank, rope, dtype):
     """[blocks, block, row] or [blocks, block, 1, row], of a format of two tensors a pair; blocks may lie apart."""
     row, unit_dtype = kind.columns(rank, rope), dtype if kind.scale == "none" else None
-    if kind.tensors == 1:
+    if not kind.second:
         return _one(args, kv_cache, kind, row, unit_dtype)
     _one(args, kv_cache[0], kind, row, unit_dtype)
-    of_kpe = {}
-    _one(of_kpe, kv_cache[1], kind, rope, dtype)
+    of_kpe, (columns, second_dtype, unit) = {}, kind.of_second(rank, rope, dtype)
+    _one(of_kpe, kv_cache[1], kind, columns, second_dtype)
     if args["num_slots"] != of_kpe["num_slots"] or args.get("page_tokens") != of_kpe.get("page_tokens"):
         fail(f"kv_cache is a pair of {tuple(kv_cache[0].shape)} and {tuple(kv_cache[1].shape)}: both must have as many blocks of as many rows")
-    unit, apart = 2 // kind.unit, "cache_page_stride" in args or "cache_page_stride" in of_kpe
+    apart = "cache_page_stride" in args or "cache_page_stride" in of_kpe
     args.update(cache_kpe=of_kpe["cache"], cache_kpe_row_stride=of_kpe["cache_row_stride"] * unit)
     if apart:
         block = args["page_tokens"]
@@ -69,11 +69,11 @@ def _format(ctx, kv_cache, kv_cache_dtype, wide):
         kind = cache_format.of_pair("mla_append", kv_cache, wide) if len(kv_cache) == 2 else None
         if kind is None or kv_cache_dtype not in ("auto", kind.name):
             fail(f"kv_cache_dtype is {kv_cache_dtype!r} and kv_cache {len(kv_cache)} tensors; accepted are 'auto' with two, of latent and rope columns, "
-                 f"{wide} or the latent uint8 or float8_e4m3fn ('kpe16')")
+                 f"{wide} or the latent uint8 or float8_e4m3fn ({', '.join(map(repr, cache_format.of_bytes_in_two('mla_append')))})")
         return kind
     name = dtype_name(kv_cache, "kv_cache")
     for f in FORMATS.values():
-        if f.scale == "stored" and f.name == kv_cache_dtype and f.tensors == 1:
+        if f.scale == "stored" and f.name == kv_cache_dtype and not f.second:
             return f
     if kv_cache_dtype == "auto" and name in DTYPES:
         return FORMATS["paged"]
@@ -149,7 +149,8 @@ def concat_and_cache_mla(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, sca
     A slot of -1 writes nothing. kv_cache_dtype is "auto", "fp8", "fp8_e4m3" (stored = value / scale), "fp8_ds_mla" (656 bytes a token:
     scales of its own, by default powers of two) or "fp8_v4" (DeepSeek-V4's [blocks, block, 584] of R = 448 and P = 64, blocks a
     multiple of 576 bytes apart). Bytes without a type hold e4m3fnuz on gfx942, e4m3fn elsewhere. kv_cache may be a pair, [blocks, block, R] and
-    [blocks, block, P] of kv_c's type; with "kpe16" (or "auto") the first one of uint8 or float8_e4m3fn, whatever the device: stored = value / scale.
+    [blocks, block, P] of kv_c's type; or the first one of uint8 or float8_e4m3fn, whatever the device, with "auto" or the name of such a format
+    (docs/append.md): "kpe16" stores value / scale.
     """
     ctx = context.of_call(ctx)
     dtype, rank, rope, kind, args = _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, slot_mapping.shape[0], ctx)

@@ -49,8 +49,9 @@ def _cache(args, cache, rank, rope, dtype, target):
 def _split(args, cache, kpe, rank, rope, dtype):
     pages = page = None
     kind = cache_format.of_pair("mla_gather_kv_b", (cache, kpe), dtype) or FORMATS["split"]
-    for name, tensor, columns in (("the cache", cache, rank), ("the cache's rope columns", kpe, rope)):
-        wanted = dtype if kind.latent == "dtype" or tensor is kpe else dtype_name(tensor, name)
+    width, second_dtype, unit = kind.of_second(rank, rope, dtype)
+    for name, tensor, columns in (("the cache", cache, rank), (f"the cache's {kind.second[0]}", kpe, width)):
+        wanted = second_dtype if tensor is kpe else dtype if kind.latent == "dtype" else dtype_name(tensor, name)
         dtype_name(tensor, name)
         check_tensor(name, tensor, wanted, pages, page, *[1] * (len(tensor.shape) - 3), columns)
         pages, page = tensor.shape[:2]
@@ -61,7 +62,7 @@ def _split(args, cache, kpe, rank, rope, dtype):
     if strides[0] % rows[0] or strides[1] != strides[0] // rows[0] * rows[1]:
         fail(f"the cache's pages are {strides[0]} and {strides[1]} apart, with rows of {rows[0]} and {rows[1]}: both must have as many rows")
     args.update(cache=cache.data_ptr(), num_pages=pages, page_tokens=page, cache_row_stride=rows[0], cache_page_stride=strides[0],
-                cache_kpe=kpe.data_ptr(), cache_kpe_row_stride=rows[1] * (2 // kind.unit))
+                cache_kpe=kpe.data_ptr(), cache_kpe_row_stride=rows[1] * unit)
     return kind.name
 
 
@@ -142,7 +143,7 @@ def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, 
     check_tensor("the weight", kv_b_weight, dtype, None, None)
     args = {"batch": batch, "table": block_table.data_ptr(), "cu_seqlens": cu_seqlens.data_ptr(), "scale": 1.0,
             "table_stride": row_stride(block_table, 0, "block_table") or block_table.shape[1], "table_width": block_table.shape[1],
-            "k_pe": k_pe.data_ptr(), "k_pe_token_stride": _strides(k_pe)[0]}
+            "k_pe": k_pe.data_ptr() if k_pe.shape[1] else None, "k_pe_token_stride": _strides(k_pe)[0]}
     if seq_starts is not None:
         check_tensor("seq_starts", seq_starts, "int32", batch)
         args["seq_starts"] = seq_starts.data_ptr()

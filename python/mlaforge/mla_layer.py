@@ -2,8 +2,8 @@
 import ctypes
 
 from . import context, numbered
-from .cache_format import refusal, taken_by
-from .calls import current_stream
+from .cache_format import PAIR_16, of_bytes_in_two, refusal, taken_by
+from .calls import DTYPES as VIEWS, current_stream
 from .context import _struct
 from .entry import entry, explained
 from .fields import PAGE_SIZE
@@ -125,9 +125,9 @@ class Layer:
     rows_anywhere: slots may be other rows that a call attends to than its requests' last ones.
     q_scale_beta, q_scale_original: queries times 1 + beta ln(1 + floor(position / original)), llama_4_scaling of the configs of Mistral-Large-3
     and Mistral-Small-4. 0: they are not scaled.
-    cache: "e4m3fn", "e4m3fnuz" or "fp8_ds_mla" where the cache has 8 bits: calls then take uint8 [pages, page, bytes of a token], or the float8 type of
-    its latent; of "kpe16" a pair of tensors, the latent of 8 bits and rope columns of 16. cache_scale: a float32 tensor of one element, of e4m3fn,
-    e4m3fnuz and kpe16: stored is value / scale. It is read at each call.
+    cache: a format of 8 bits ("e4m3fn", say; docs/append.md): calls then take uint8 [pages, page, bytes of a token], or the float8 type of its latent;
+    of a format of two tensors ("kpe16", say) a pair. cache_scale: a float32 tensor of one element, of formats with one scale for all: stored is
+    value / scale. It is read at each call.
     index_topk: each query token attends to so many cached tokens, which an indexer selects (DeepSeek-V3.2, GLM-5); 0: to all. The weights have its
     wq_b, wk, k_norm and weights_proj then, and calls take index_cache. index_style: columns of its RoPE that rotate together, "halves" or "pairs".
     index_hadamard: its queries and keys are multiplied by the Hadamard matrix; index_power_of_two: their scales are powers of two (ue8m0).
@@ -164,7 +164,8 @@ class Layer:
         if cache_scale is not None:
             check_tensor("cache_scale", cache_scale, "float32", *([1] if len(getattr(cache_scale, "shape", ())) else []))
         self._row = self._format.columns(rank, rope) if kind else rank + rope
-        self._split = split_cache or bool(kind) and self._format.tensors == 2
+        self._split = split_cache or bool(kind) and self._format.second is not None
+        self._second = (PAIR_16 if split_cache else self._format).of_second(rank, rope, self._dtype) if self._split else (0, self._dtype, 1)
         flags = (RESIDUAL if residual else 0) | (SPLIT_CACHE if split_cache else 0) | (0 if norms else NO_NORMS)
         flags |= (ROPE_ON_READ if rope_on_read else 0) | (ROWS_ANYWHERE if rows_anywhere else 0)
         flags |= (DEQUANT_NEVER if dequant_many is False else 0) | (KEEP_16 if keep_16 else 0)
@@ -213,8 +214,8 @@ class Layer:
             functions = self._lib.mlaf_layer_execute, self._lib.mlaf_layer_execute_stage, self._lib.mlaf_layer_workspace_size
             self._run = module.forward
             self._fast = module.layer(*(ctypes.cast(function, PTR).value for function in functions), self._handle.value,
-                                      self._ctx.ordinal, DTYPES[self._dtype], self._hidden, self._rank, self._rope, self._page, self._split,
-                                      UINT8 if self._format else DTYPES[self._dtype], self._row, self._topk, self._indexes)
+                                      self._ctx.ordinal, DTYPES[self._dtype], self._hidden, self._rank, self._page, self._split, self._second[0],
+                                      VIEWS[self._second[1]], self._second[2], UINT8 if self._format else DTYPES[self._dtype], self._row, self._topk, self._indexes)
 
     def close(self):
         """None of its launches may still run."""
@@ -229,12 +230,13 @@ class Layer:
     def _cache(self, cache):
         """Pages of rows at one distance: [pages, page, any 1, columns]; of a split cache a pair."""
         if self._split != isinstance(cache, (tuple, list)):
-            fail("cache must be a pair of tensors where split_cache is set or its format is kpe16, else one tensor")
+            fail(f"cache must be a pair of tensors where split_cache is set or its format is {' or '.join(of_bytes_in_two('mla_decode'))}, else one tensor")
         fields = {}
-        tensors = zip(("cache", "cache_kpe"), cache, (self._rank, self._rope)) if self._split else [("cache", cache, self._row)]
+        width, second_dtype, unit = self._second
+        tensors = zip(("cache", "cache_kpe"), cache, (self._rank, width)) if self._split else [("cache", cache, self._row)]
         for name, tensor, columns in tensors:
             dtype_name(tensor, name)
-            wanted = self._dtype
+            wanted = second_dtype if name == "cache_kpe" else self._dtype
             if self._format and name == "cache":
                 wanted = "uint8" if dtype_name(tensor) == "uint8" else "float8_" + self._format.latent
             check_tensor(name, tensor, wanted, None, None, *([1] if len(tensor.shape) == 4 else []), columns)
@@ -246,8 +248,8 @@ class Layer:
             apart = page // row if page and page != row * self._page else 0
             if fields.get("page_rows", apart) != apart:
                 fail("pages of the two caches lie differently far apart")
-            unit = 2 if self._format and name == "cache_kpe" else 1  # beside a latent of bytes strides are bytes
-            fields.update({name: tensor.data_ptr(), name + "_row_stride": row * unit, "page_rows": apart, "num_pages": tensor.shape[0]})
+            times = unit if name == "cache_kpe" else 1  # beside a latent of bytes strides are bytes
+            fields.update({name: tensor.data_ptr(), name + "_row_stride": row * times, "page_rows": apart, "num_pages": tensor.shape[0]})
         return fields
 
     def _tables(self, batch, tables, prefill):

@@ -1,6 +1,5 @@
 /* Shared by every room of the runtime: error detail, bounded text, logging, hashing, files, time. */
-#ifndef MLAF_BASE_H
-#define MLAF_BASE_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -109,5 +108,3 @@ mlaf_status mlaf_dir_make_open(const char *path, mlaf_err *err);
 char *mlaf_strdup(const char *s);                                 /* NULL in, NULL out */
 char *mlaf_format(const char *fmt, ...) MLAF_PRINTF(1, 2);        /* malloc'ed, NULL when out of memory */
 double mlaf_now(void);                                            /* monotonic seconds */
-
-#endif

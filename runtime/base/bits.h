@@ -1,6 +1,5 @@
 /* The bits of floating point numbers, and back. */
-#ifndef MLAF_BITS_H
-#define MLAF_BITS_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -25,5 +24,3 @@ static inline uint64_t mlaf_double_bits(double d) {
   memcpy(&bits, &d, sizeof bits);
   return bits;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Settings from the environment. One that is set and not understood is E_ARG, which names the variable, its value and what is
  * wanted. An empty one counts as not set. */
-#ifndef MLAF_ENV_H
-#define MLAF_ENV_H
+#pragma once
 
 #include "base/base.h"
 
@@ -9,5 +8,3 @@
 mlaf_status mlaf_env_number(const char *name, int64_t low, int64_t high, int64_t unset, int64_t *out, mlaf_err *err);
 /* One of `words`, which stand apart by spaces; `unset` (may be NULL) without one. */
 mlaf_status mlaf_env_word(const char *name, const char *words, const char *unset, const char **out, mlaf_err *err);
-
-#endif

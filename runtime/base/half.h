@@ -1,8 +1,7 @@
 /* 16-bit IEEE floats in plain C: the compilers we build with do not all have _Float16 (gcc 11, clang 14 on x86-64). The one place
  * for both conversions; results are those of a compiler's own to the bit. Branch-free, so that loops over lanes become vectors.
  * Signalling NaNs come out quiet with their payload. To half: nearest even, overflow to infinity, subnormals kept. */
-#ifndef MLAF_HALF_H
-#define MLAF_HALF_H
+#pragma once
 
 #include "base/bits.h"
 
@@ -26,5 +25,3 @@ static inline uint32_t mlaf_half_encode_bits(float f) {
 
 static inline float mlaf_half_decode(uint16_t h) { return mlaf_bits_float(mlaf_half_decode_bits(h)); }
 static inline uint16_t mlaf_half_encode(float f) { return (uint16_t)mlaf_half_encode_bits(f); }
-
-#endif

@@ -1,6 +1,5 @@
 /* Driver libraries found at run time: the first of several names that loads, and functions in it. */
-#ifndef MLAF_LIBRARY_H
-#define MLAF_LIBRARY_H
+#pragma once
 
 #include "base/base.h"
 
@@ -14,5 +13,3 @@ void *mlaf_library_open(const char *variable, const char *const *candidates, con
 void *mlaf_library_load(const char *path, mlaf_err *err);
 /* Put function `symbol` into the function pointer at `slot`; false (and NULL there) when the library has none. */
 bool mlaf_library_find(void *library, const char *symbol, void *slot);
-
-#endif

@@ -1,8 +1,7 @@
 /* Numbers as text, the same in every locale. A process may run under one whose decimal point is a comma (GUI programs, R,
  * Python after locale.setlocale): strtod, sscanf and the printf family follow it, and what we write is read elsewhere. In this
  * library only what stands here reads and writes floating-point numbers; tools/check-style.sh looks. Thread-safe. */
-#ifndef MLAF_NUMBERS_H
-#define MLAF_NUMBERS_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ typedef struct mlaf_locale {
 } mlaf_locale;
 mlaf_locale mlaf_locale_enter(void);
 void mlaf_locale_leave(mlaf_locale l);
-
-#endif

@@ -6,8 +6,7 @@
  * Its bytes are a function of the command that made it, the generator and the compiler: no dates, hosts or paths. Reading one
  * needs neither Lua nor SQLite nor a compiler. Nothing read from it is used unless its hash agrees, so that a torn, truncated or
  * altered file costs a plan, never a wrong result. */
-#ifndef MLAF_BUNDLE_H
-#define MLAF_BUNDLE_H
+#pragma once
 
 #include "base/base.h"
 #include "device/kernel_launch.h"
@@ -78,5 +77,3 @@ typedef struct mlaf_bundle_fitted {
   char variant[256];                 /* the name that rebuilds it */
 } mlaf_bundle_fitted;
 void mlaf_bundle_fit(const mlaf_offer *list, size_t n, size_t i, const mlaf_point *p, mlaf_bundle_fitted *out);
-
-#endif

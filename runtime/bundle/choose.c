@@ -50,7 +50,7 @@ static bool keep_tuned(void *user, const char *device, const mlaf_choice *choice
   return true;
 }
 
-static bool is_own(void *user, const mlaf_choice *c) { return !mlaf_is_library(c->variant); }
+static bool is_own(void *user, const mlaf_choice *c) { return !mlaf_wants_workspace(c->variant); }
 
 /* A bundle serves where nobody knows which library is there: the best kernel that was timed beside a library's product takes its
  * place, or, where none is known, what is near. */
@@ -60,12 +60,13 @@ static void without_libraries(tuned_list *l) {
     tuned *t = &l->items[i];
     mlaf_device_info device = {.id = ""};
     mlaf_choice own;
-    if (mlaf_is_library(t->choice.variant)) {
+    if (mlaf_wants_workspace(t->choice.variant)) {
       snprintf(device.id, sizeof device.id, "%s", t->device);
       const char *lengths = *t->choice.lengths ? t->choice.lengths : "equal";
       const bool found = !mlaf_db_choose_lengths(l->opts->db, &device, &t->problem, lengths, is_own, NULL, &own, NULL);
-      mlaf_log_line(l->opts->log, MLAF_LOG_INFO, "%s: %s is a library's product, which no bundle holds; %s", t->choice.problem,
-                    t->choice.variant, found ? own.variant : "what is near serves");
+      mlaf_log_line(l->opts->log, MLAF_LOG_INFO, "%s: %s is %s, which no bundle holds; %s", t->choice.problem,
+                    t->choice.variant, mlaf_is_library(t->choice.variant) ? "a library's product" : "for plans with workspace",
+                    found ? own.variant : "what is near serves");
       if (!found) continue;
       t->choice = own;
     }

@@ -1,6 +1,5 @@
 /* Making a bundle: from a grid of problems to a directory of code objects, with no device. */
-#ifndef MLAF_BUNDLE_MAKE_H
-#define MLAF_BUNDLE_MAKE_H
+#pragma once
 
 #include "bundle/bundle.h"
 #include "compile/compile.h"
@@ -41,5 +40,3 @@ typedef struct mlaf_bundle_made {
  * bytes. Errors: E_ARG (a target without kernels, a budget below what the baselines take, two makers in one directory),
  * E_TEMPLATE, E_COMPILE, E_NO_COMPILER, E_IO, E_CANCELLED, E_NOMEM. */
 mlaf_status mlaf_bundle_make(const mlaf_bundle_make_opts *opts, const char *dir, mlaf_bundle_made *out, mlaf_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Between choose.c (which variants), make.c (their code) and write.c (what fits, and the files). */
-#ifndef MLAF_BUNDLE_MAKE_INTERNAL_H
-#define MLAF_BUNDLE_MAKE_INTERNAL_H
+#pragma once
 
 #include "bundle/make.h"
 #include "run/resources.h"
@@ -67,5 +66,3 @@ static inline const make_choice *make_in_force(const make_entry *e) { return e->
 mlaf_status make_fit(maker *m, mlaf_err *err);
 /* Code objects, manifest, and then away with what the manifest does not name. */
 mlaf_status make_write(maker *m, const char *dir, mlaf_bundle_made *out, mlaf_err *err);
-
-#endif

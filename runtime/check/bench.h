@@ -1,6 +1,5 @@
 /* Timing a loaded variant on data of its operation (op/data.h). */
-#ifndef MLAF_BENCH_H
-#define MLAF_BENCH_H
+#pragma once
 
 #include "op/data.h"
 #include "run/loaded.h"
@@ -40,5 +39,3 @@ mlaf_time_opts mlaf_bench_rested_opts(void);
 
 mlaf_work mlaf_problem_work(const mlaf_point *p); /* as the problem says */
 const mlaf_data *mlaf_bench_data(const mlaf_bench *b); /* its work, tokens and sets; the bench keeps it */
-
-#endif

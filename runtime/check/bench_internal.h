@@ -1,6 +1,5 @@
 /* The inside of a bench, shared by bench.c, bench_check.c and the soak. */
-#ifndef MLAF_BENCH_INTERNAL_H
-#define MLAF_BENCH_INTERNAL_H
+#pragma once
 
 #include <string.h>
 
@@ -37,5 +36,3 @@ static inline void mlaf_bench_args(const mlaf_bench *b, int set, void *workspace
 static inline size_t mlaf_bench_workspace(const mlaf_bench *b, const mlaf_loaded *l, uint32_t knob) {
   return b->calls->workspace ? mlaf_loaded_workspace_size(l, knob, b->data->rows) : 0;
 }
-
-#endif

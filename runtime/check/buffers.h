@@ -1,6 +1,5 @@
 /* A set of device buffers for one launch, with or without canaries around each. */
-#ifndef MLAF_BUFFERS_H
-#define MLAF_BUFFERS_H
+#pragma once
 
 #include "device/device.h"
 #include "op/cases.h"
@@ -31,5 +30,3 @@ mlaf_status mlaf_buffers_add(mlaf_buffers *set, const mlaf_case_buffer *want, in
 /* E_INCORRECT naming the buffer and the byte when a canary or an input is not what it was. */
 mlaf_status mlaf_buffers_check(const mlaf_buffers *set, mlaf_err *err);
 void mlaf_buffers_free(mlaf_buffers *set);
-
-#endif

@@ -1,6 +1,5 @@
 /* Ceilings of a device: read bandwidth and matrix rate, measured in the same run as the kernels that are put beside it. */
-#ifndef MLAF_CEILINGS_H
-#define MLAF_CEILINGS_H
+#pragma once
 
 #include "compile/compile.h"
 #include "op/pool.h"
@@ -28,5 +27,3 @@ mlaf_status mlaf_ceilings_measure(const mlaf_ceilings_env *env, const mlaf_time_
 
 /* The least time for so much work: nanoseconds; *compute_bound says which ceiling it is. */
 double mlaf_ceilings_ns(const mlaf_ceilings *c, double bytes, double flops, bool *compute_bound);
-
-#endif

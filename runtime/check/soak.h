@@ -1,8 +1,7 @@
 /* Is a loaded variant right every time? Thousands of launches on cold memory beside other work, all outputs compared bit for bit
  * with the first launch of the same inputs, and a first launch once with the fp64 reference. It sees what `verify` cannot:
  * mistakes that depend on timing and hit one launch in a thousand. */
-#ifndef MLAF_SOAK_H
-#define MLAF_SOAK_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -63,5 +62,3 @@ typedef struct mlaf_soak_result {
  * run with its status and number. `out` is filled as far as it came. The device should have nothing else to do. */
 mlaf_status mlaf_soak_run(const mlaf_tool_env *env, const mlaf_loaded *l, const mlaf_soak_opts *opts, mlaf_soak_result *out,
                           mlaf_err *err);
-
-#endif

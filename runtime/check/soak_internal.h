@@ -1,7 +1,6 @@
 /* The inside of a soak, shared by soak.c (buffers, phases), soak_compare.c (outputs against first ones) and soak_check.c (what
  * was wrong with them, and fp64). */
-#ifndef MLAF_SOAK_INTERNAL_H
-#define MLAF_SOAK_INTERNAL_H
+#pragma once
 
 #include "check/bench_internal.h"
 #include "check/soak.h"
@@ -79,5 +78,3 @@ mlaf_status soak_check_first(soak *s, const soak_side *side, mlaf_err *err);
 mlaf_status soak_against_first(soak *s, const uint32_t *record, int32_t *words, double *error, mlaf_err *err);
 /* The first wrong row of all, in full. */
 mlaf_status soak_describe_first(soak *s, const uint32_t *record, int64_t base, mlaf_err *err);
-
-#endif

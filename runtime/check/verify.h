@@ -1,6 +1,5 @@
 /* Is a loaded variant correct? Runs it on its device over random cases and compares with the fp64 reference. */
-#ifndef MLAF_VERIFY_H
-#define MLAF_VERIFY_H
+#pragma once
 
 #include "run/loaded.h"
 
@@ -19,5 +18,3 @@ void mlaf_suite_free(mlaf_suite *s);
  * two runs differ in any bit. Launch failures (E_FAULT, E_DEVICE, E_TIMEOUT) are returned as they are. `out` is always
  * filled as far as the runs came. */
 mlaf_status mlaf_suite_run(const mlaf_suite *s, const mlaf_loaded *l, mlaf_verify_result *out, mlaf_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* `mlaforge bench` in parts: which cases, running one, printing. */
-#ifndef MLAF_CLI_BENCH_H
-#define MLAF_CLI_BENCH_H
+#pragma once
 
 #include "cli/cli.h"
 #include "check/bench.h"
@@ -48,5 +47,3 @@ void mlaf_cli_bench_print(const bench_out *o, const bench_case *x, const cli_sub
 void mlaf_cli_bench_end(const bench_out *o);
 /* A case that has no figures. */
 void mlaf_cli_bench_failed(const bench_out *o, const bench_case *x, const cli_subject *s, const mlaf_err *why);
-
-#endif

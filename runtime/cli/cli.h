@@ -1,7 +1,6 @@
 /* The mlaforge command: one table of commands and options drives parsing and help; each command is one file.
  * stdout carries results only (tables, or JSON Lines with --json); progress, logs and errors go to stderr. */
-#ifndef MLAF_CLI_H
-#define MLAF_CLI_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdatomic.h>
@@ -297,5 +296,3 @@ int mlaf_cli_report(cli *c);
 int mlaf_cli_env(cli *c);
 int mlaf_cli_devices(cli *c);
 int mlaf_cli_models_list(cli *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* Files of the source tree that the command writes out again: made by tools/embed-text.lua. */
-#ifndef MLAF_EMBEDDED_TEXT_H
-#define MLAF_EMBEDDED_TEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@ typedef struct mlaf_embedded_file {
 extern const mlaf_embedded_file mlaf_embedded_files[];
 extern const char mlaf_embed_license[]; /* LICENSE */
 extern const char mlaf_peer_sets[]; /* tuning/peer-sets.tsv */
-
-#endif

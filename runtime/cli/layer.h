@@ -1,6 +1,5 @@
 /* `mlaforge layer` in parts: what each of its options runs and prints. */
-#ifndef MLAF_CLI_LAYER_H
-#define MLAF_CLI_LAYER_H
+#pragma once
 
 #include "cli/cli.h"
 #include "rig/cases.h"
@@ -22,5 +21,3 @@ int mlaf_cli_layer_crossover(cli *c, const layer_setup *s);
 int mlaf_cli_layer_forms(cli *c, layer_rig *r);
 int mlaf_cli_layer_case_problems(cli *c, const char *name);
 int mlaf_cli_layer_case(cli *c, const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* `mlaforge tune` in parts. */
-#ifndef MLAF_CLI_TUNE_H
-#define MLAF_CLI_TUNE_H
+#pragma once
 
 #include "cli/layer.h"
 #include "cli/cli.h"
@@ -52,5 +51,3 @@ mlaf_status mlaf_cli_serve_setup(cli *c, const serve_work *w, const serve_layer 
 
 /* --- tune_serve.c --- */
 int mlaf_cli_tune_serve(cli *c); /* tune --serve */
-
-#endif

@@ -1,6 +1,5 @@
 /* Blame for a failed compile: it is the kernel's fault, which may be remembered, or that of the machine, which may not. */
-#ifndef MLAF_BLAME_H
-#define MLAF_BLAME_H
+#pragma once
 
 #include "compile/nvrtc.h"
 
@@ -14,5 +13,3 @@ mlaf_status mlaf_blame(mlaf_tool tool, mlaf_status status, const char *log, mlaf
 extern const char mlaf_blame_control[];
 /* E_NO_COMPILER, as the simplest kernel failed with *why. `worker` NULL: in this process. */
 mlaf_status mlaf_blame_compiler(const char *lib_dir, const char *worker, const char *target, mlaf_err *why);
-
-#endif

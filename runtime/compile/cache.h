@@ -1,7 +1,6 @@
 /* The code-object cache: one self-checking file per content key, `<dir>/v1/<target>/<k[0:2]>/<key>.co` (`.s` for
  * disassembly text). Faults of the cache never fail a compile: they cost a rebuild and one warning. */
-#ifndef MLAF_CACHE_H
-#define MLAF_CACHE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -50,5 +49,3 @@ void mlaf_cache_unlock(mlaf_cache *c, const mlaf_cache_label *label, int fd);
 /* Keep the source of a failed compile where its message can point: `<dir>/failed/<key>.hip`, or a temporary file when
  * there is no cache. malloc'ed path, NULL if nothing could be written. */
 char *mlaf_cache_keep_source(mlaf_cache *c, const char *key, const char *source);
-
-#endif

@@ -1,6 +1,5 @@
 /* The code-object cache as a whole: listing, checking, shrinking, filling. Safe beside processes that use it. */
-#ifndef MLAF_CACHE_WALK_H
-#define MLAF_CACHE_WALK_H
+#pragma once
 
 #include "compile/cache.h"
 
@@ -31,5 +30,3 @@ typedef struct mlaf_cache_gc_result {
  * and what killed processes left. `removed` (may be NULL) hears of each. */
 mlaf_status mlaf_cache_collect(const mlaf_cache *c, const mlaf_cache_gc *opts, mlaf_cache_entry_fn removed, void *user,
                                mlaf_cache_gc_result *out, mlaf_err *err);
-
-#endif

@@ -2,8 +2,7 @@
  *   in-process: libhiprtc/libamd_comgr loaded here by dlopen, when the library is on this machine's loader path;
  *   worker process: `mlaforge-worker`, started through the private prefix's own ld.so, for parallel compiles and for
  *   crash and hang containment. Talks length-prefixed messages over pipes. */
-#ifndef MLAF_COMPILE_H
-#define MLAF_COMPILE_H
+#pragma once
 
 #include "base/base.h"
 #include "device/kernel_launch.h" /* types only */
@@ -115,5 +114,3 @@ mlaf_status mlaf_disassemble(mlaf_compiler *c, const char *target, const void *c
 /* Assemble text to a code object through comgr (tests of single instructions). */
 mlaf_status mlaf_assemble(mlaf_compiler *c, const char *target, const char *source, void **code, size_t *size,
                           mlaf_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* A bounds-checked look into ELF64 images: code objects and the compiler's own libraries. Never trusts an offset. */
-#ifndef MLAF_COMPILE_ELF_H
-#define MLAF_COMPILE_ELF_H
+#pragma once
 
 #include "base/base.h"
 
@@ -46,5 +45,3 @@ bool mlaf_elf_symbol_at(const mlaf_elf *e, const mlaf_elf_section *table, uint64
 const unsigned char *mlaf_elf_at(const mlaf_elf *e, uint64_t address, uint64_t size);
 /* First note with this owner and type in any PT_NOTE segment. */
 bool mlaf_elf_note_find(const mlaf_elf *e, const char *owner, uint32_t type, mlaf_elf_note *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* The compiler object from inside: what compiler.c, batch.c and tools.c share. */
-#ifndef MLAF_COMPILE_INTERNAL_H
-#define MLAF_COMPILE_INTERNAL_H
+#pragma once
 
 #include <pthread.h>
 
@@ -69,5 +68,3 @@ mlaf_status mlaf_compiler_request(mlaf_compiler *c, mlaf_wire_kind kind, const m
                                   mlaf_err *err);
 /* Takes the answer of a worker that is DONE: fills *out, or `err` with the worker's own detail. */
 mlaf_status mlaf_compiler_answer(const mlaf_worker *w, mlaf_answer *out, mlaf_err *err);
-
-#endif

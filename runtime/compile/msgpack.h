@@ -1,6 +1,5 @@
 /* A bounds-checked MessagePack reader: just what AMDGPU metadata notes need. */
-#ifndef MLAF_MSGPACK_H
-#define MLAF_MSGPACK_H
+#pragma once
 
 #include "base/base.h"
 
@@ -22,5 +21,3 @@ mlaf_mp_item mlaf_mp_next(mlaf_mp *m);
 /* Step over one whole value with everything inside it. */
 bool mlaf_mp_skip(mlaf_mp *m);
 bool mlaf_mp_is(const mlaf_mp_item *item, const char *text);
-
-#endif

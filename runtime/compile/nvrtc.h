@@ -1,7 +1,6 @@
 /* NVRTC loaded by dlopen: the compiler of the targets "sm_*". As with rocm.h, used by the worker process and, where
  * asked for, in this one. Not used from two threads at once here. */
-#ifndef MLAF_NVRTC_H
-#define MLAF_NVRTC_H
+#pragma once
 
 #include <string.h>
 
@@ -22,5 +21,3 @@ void mlaf_nvrtc_free(mlaf_nvrtc *n);
 /* Compile to a cubin, malloc'ed; *log as mlaf_rocm_compile gives it. `options`: NUL-terminated strings in a row. */
 mlaf_status mlaf_nvrtc_compile(mlaf_nvrtc *n, const char *target, const char *options, size_t options_size,
                                const char *source, void **out, size_t *size, char **log, mlaf_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* libhiprtc and libamd_comgr loaded by dlopen, and what we ask of them. Used by the worker process and, where the
  * libraries load here, in this process. Not thread-safe: hiprtc compiles one program at a time per process. */
-#ifndef MLAF_ROCM_H
-#define MLAF_ROCM_H
+#pragma once
 
 #include "base/base.h"
 
@@ -22,5 +21,3 @@ mlaf_status mlaf_rocm_assemble(mlaf_rocm *r, const char *target, const char *sou
                                size_t *out_size, char **log, mlaf_err *err);
 /* "hiprtc 6.4, comgr 3.0, /path/libhiprtc.so.6 ..." as the libraries say it themselves. malloc'ed. */
 char *mlaf_rocm_version(mlaf_rocm *r);
-
-#endif

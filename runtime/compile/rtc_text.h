@@ -1,6 +1,5 @@
 /* Shared by the two run-time compilers: options in, log out. */
-#ifndef MLAF_RTC_TEXT_H
-#define MLAF_RTC_TEXT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -18,5 +17,3 @@ mlaf_status mlaf_rtc_status(int result);
 char *mlaf_rtc_error_first(char *raw);
 /* `options` (NUL-terminated strings in a row) as an argument vector behind the `n_first` of `first`. NULL without memory. */
 const char **mlaf_rtc_options(const char *const *first, int n_first, const char *options, size_t size, int *n);
-
-#endif

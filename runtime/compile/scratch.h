@@ -1,7 +1,6 @@
 /* A worker's own temporary folder. comgr leaves its files behind when it is killed in mid-compile; with a folder of its
  * own for each worker, whoever survives removes them. */
-#ifndef MLAF_SCRATCH_H
-#define MLAF_SCRATCH_H
+#pragma once
 
 #include "base/base.h"
 
@@ -11,5 +10,3 @@ char *mlaf_scratch_make(mlaf_err *err);
 mlaf_status mlaf_scratch_check(mlaf_err *err);
 /* Remove a folder and everything in it; NULL is allowed. */
 void mlaf_scratch_remove(const char *path);
-
-#endif

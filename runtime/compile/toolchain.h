@@ -1,6 +1,5 @@
 /* Finds and identifies the compilers by looking at files only: nothing is started and nothing is loaded. */
-#ifndef MLAF_TOOLCHAIN_H
-#define MLAF_TOOLCHAIN_H
+#pragma once
 
 #include "base/base.h"
 
@@ -25,5 +24,3 @@ void mlaf_toolchain_clear(mlaf_toolchain *t);
 const char *mlaf_worker_named(const char *path);
 /* malloc'ed path of the worker executable, as named or found; E_NO_COMPILER if there is none. */
 mlaf_status mlaf_worker_find(const char *path, char **out, mlaf_err *err);
-
-#endif

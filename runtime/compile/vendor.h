@@ -2,8 +2,7 @@
  * that are theirs. Such a kernel's source is a text that says what the library is asked for (templates/lib/projection/library.h);
  * its code is that text behind the library's identity, so that keys, caches and choices know which version they were made with.
  * Nothing here calls the library; device rooms do (device/matmul.h). */
-#ifndef MLAF_VENDOR_H
-#define MLAF_VENDOR_H
+#pragma once
 
 #include <limits.h>
 
@@ -35,5 +34,3 @@ mlaf_status mlaf_vendor_of_code(const void *code, size_t size, mlaf_vendor which
 /* The answers of mlaf_code_meta and mlaf_code_launch for a vendor library's product. */
 mlaf_status mlaf_vendor_meta(const void *code, size_t size, mlaf_kernel_meta *out, size_t max, size_t *n, mlaf_err *err);
 mlaf_status mlaf_vendor_launch(const void *code, size_t size, const char *symbol, mlaf_kernel_launch *out, mlaf_err *err);
-
-#endif

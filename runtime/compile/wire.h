@@ -1,7 +1,6 @@
 /* Messages between the library and `mlaforge-worker`: a fixed header, then fields of {u64 length, bytes}.
  * Both ends run on one machine, so integers travel as they lie in memory. */
-#ifndef MLAF_WIRE_H
-#define MLAF_WIRE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -34,5 +33,3 @@ void mlaf_wire_encode(mlaf_text *out, uint32_t kind, uint32_t status, const mlaf
 bool mlaf_wire_header_ok(const mlaf_wire_header *h);
 /* Split a payload into its fields, which point into it. False if it does not hold exactly h->fields of them. */
 bool mlaf_wire_decode(const mlaf_wire_header *h, const void *payload, mlaf_wire_field out[MLAF_WIRE_FIELDS]);
-
-#endif

@@ -1,6 +1,5 @@
 /* One worker process as its parent sees it: non-blocking, always with a limit, never leaving a zombie. */
-#ifndef MLAF_WORKER_H
-#define MLAF_WORKER_H
+#pragma once
 
 #include "base/base.h"
 #include "compile/nvrtc.h"
@@ -50,5 +49,3 @@ mlaf_worker_state mlaf_worker_pace(mlaf_worker *w);
  * the compiler did it to itself, E_TIMEOUT when it was LATE, E_KILLED when somebody else killed or stopped it: then the same
  * request deserves another worker. */
 mlaf_status mlaf_worker_bury(mlaf_worker *w, mlaf_worker_state state, mlaf_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* The part of the CUDA driver API that is used here, found at run time. Declared by hand because CUDA headers are not
  * there when this is built; names carry the _v2 that cuda.h hides, numbers are frozen by the driver's ABI. */
-#ifndef MLAF_CUDA_API_H
-#define MLAF_CUDA_API_H
+#pragma once
 
 #include "base/base.h"
 
@@ -132,5 +131,3 @@ extern const char *const mlaf_cuda_symbols[];
 mlaf_status mlaf_cuda_load(mlaf_cuda_api *out, mlaf_err *err);
 /* "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory", behind a status that fits the code. OK for CUDA_OK. */
 mlaf_status mlaf_cuda_check(const mlaf_cuda_api *api, int code, const char *call, mlaf_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The cuda back end from inside. */
-#ifndef MLAF_CUDA_DEVICE_H
-#define MLAF_CUDA_DEVICE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -72,5 +71,3 @@ mlaf_status mlaf_cuda_time(mlaf_device *dev, const mlaf_launch *launches, size_t
 /* By cuBLASLt, as compile/vendor.h finds it; device/device.h. */
 mlaf_status mlaf_cuda_time_matmul(mlaf_device *dev, int n, const void *a, const void *b, void *product,
                                   const mlaf_time_opts *opts, mlaf_timing *out, mlaf_err *err);
-
-#endif

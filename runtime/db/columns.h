@@ -1,6 +1,5 @@
 /* Columns and sums that the migrations and the statements share. */
-#ifndef MLAF_DB_COLUMNS_H
-#define MLAF_DB_COLUMNS_H
+#pragma once
 
 #include "device/kernel_launch.h"
 
@@ -25,5 +24,3 @@ _Static_assert(MLAF_STAGES_MAX == 4, "one column for each stage");
   ".clock_mhz, " #c ".mem_clock_mhz)"
 #define SAMPLE_SUM(s) SAMPLE_SUM_OF(s, STAGES(s))
 #define CHOICE_SUM(c) CHOICE_SUM_OF(c, STAGES(c))
-
-#endif

@@ -1,8 +1,7 @@
 /* The tuning database: SQLite as the working store, sorted text as the truth that is shipped and reviewed.
  * Every write is one short BEGIN IMMEDIATE transaction. A broken database never breaks planning: callers go on
  * without one. An mlaf_db belongs to one thread at a time; any number of processes may open the same file. */
-#ifndef MLAF_DB_H
-#define MLAF_DB_H
+#pragma once
 
 #include "base/base.h"
 #include "device/device.h"
@@ -190,5 +189,3 @@ mlaf_status mlaf_db_gc(mlaf_db *db, bool dry_run, mlaf_db_garbage *out, mlaf_err
 
 typedef struct mlaf_db_counts { int64_t devices, problems, samples, failures, choices, misses; } mlaf_db_counts;
 mlaf_status mlaf_db_count(mlaf_db *db, mlaf_db_counts *out, mlaf_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Inside the database room: the handle, its prepared statements, and the helpers its files share. */
-#ifndef MLAF_DB_INTERNAL_H
-#define MLAF_DB_INTERNAL_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -179,5 +178,3 @@ void mlaf_db_parts_parse(const char *text, mlaf_timing *t);
 
 /* Name tables searched backwards; -1 when unknown. */
 int mlaf_source_find(const char *name);
-
-#endif

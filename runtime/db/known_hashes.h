@@ -1,7 +1,6 @@
 /* Hashes that templates had in earlier trees and that kernels of the same text have now: a choice made with the old one holds on.
  * The build makes the table of tuning/known-hashes.txt. */
-#ifndef MLAF_DB_KNOWN_HASHES_H
-#define MLAF_DB_KNOWN_HASHES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ typedef struct mlaf_known_hash {
 
 extern const mlaf_known_hash mlaf_known_hashes[]; /* sorted by `was` */
 extern const size_t mlaf_n_known_hashes;
-
-#endif

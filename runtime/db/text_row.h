@@ -1,6 +1,5 @@
 /* One row of a tuning text, printed and parsed (text_row.c); what a text of rows is, text.c knows. */
-#ifndef MLAF_DB_TEXT_ROW_H
-#define MLAF_DB_TEXT_ROW_H
+#pragma once
 
 #include "db/db_internal.h"
 
@@ -27,5 +26,3 @@ typedef struct mlaf_text_at {
 
 /* The first `wanted` fields of a row of n bytes; 0: all. E_ARG names line, column and what is wrong. */
 mlaf_status mlaf_text_parse_row(const mlaf_text_at *p, const char *line, size_t n, size_t wanted, mlaf_text_row *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* One vtable per back end (hip, cuda, emu:gfx942 and its kin). Nothing above this line knows what runs below it. */
-#ifndef MLAF_DEVICE_H
-#define MLAF_DEVICE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -197,5 +196,3 @@ void mlaf_target_of_device(const char *id, char *out, size_t size);
 mlaf_status mlaf_units_of_device(const char *id, int32_t *out, mlaf_err *err);
 /* Returns what follows "emu:" in an emulated device's identity or spec ("emu:gfx942|...", "emu:gfx942"); NULL for any other. */
 const char *mlaf_emulated(const char *id);
-
-#endif

@@ -1,8 +1,7 @@
 /* Launch word of a kernel K: what it needs of its launch beyond threads and rows, as a constant K_launch of type
  * mlaf_kernel_launch in its code object. So a plan from the database, a bundle and a fresh compile launch it alike. No such
  * constant means: no dynamic shared memory, no cluster, no tensor maps. Templates declare the same (templates/lib/launch.h). */
-#ifndef MLAF_KERNEL_LAUNCH_H
-#define MLAF_KERNEL_LAUNCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,10 +48,12 @@ enum {
   /* A decode kernel that reads index lists itself where qo_indptr is odd, a merge kernel that applies their sinks
    * (ops/mla_decode/launch.h). */
   MLAF_KERNEL_LISTS = 1024,
+  /* A projection with a norm that takes each token's factor, of 32 bits at `cos`, from a kernel before it. */
+  MLAF_KERNEL_NORMED = 2048,
   /* All that a compiler's code object may say. */
   MLAF_KERNEL_KNOWN = MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS | MLAF_KERNEL_MEETS | MLAF_KERNEL_FITS | MLAF_KERNEL_SCALES |
                       MLAF_KERNEL_WANTS_L1 | MLAF_KERNEL_SECOND | MLAF_KERNEL_THIRD | MLAF_KERNEL_INVARIANT |
-                      MLAF_KERNEL_LISTS
+                      MLAF_KERNEL_LISTS | MLAF_KERNEL_NORMED
 };
 
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions, the inner one dense. */
@@ -79,5 +80,3 @@ typedef struct mlaf_kernel_launch {
   uint32_t n_maps;
   mlaf_map_want maps[MLAF_MAPS_MAX];
 } mlaf_kernel_launch;
-
-#endif

@@ -1,8 +1,7 @@
 /* Products by a vendor's GEMM library, loaded at run time: y[t,h,:] = W[h] x[t,h,:] (+ c[t]) in its column-major terms, as
  * strided batches, with no copies. cuBLASLt's and hipBLASLt's C functions differ in their numbers and in the sizes of their
  * structs, not in what they do: a dialect is those as data (cuda/cublaslt.c, hip/hipblaslt.c). */
-#ifndef MLAF_MATMUL_H
-#define MLAF_MATMUL_H
+#pragma once
 
 #include "device/device.h"
 
@@ -64,5 +63,3 @@ void mlaf_matmul_close(mlaf_matmul *m);
 size_t mlaf_matmul_workspace(const mlaf_matmul *m);
 /* Asynchronous on `stream`. Any thread; no allocation or lock of ours. */
 mlaf_status mlaf_matmul_launch(mlaf_matmul *m, void *stream, const mlaf_matmul_args *args, mlaf_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Inside of matmul.h, for back ends that call a vendor's library themselves: its functions. */
-#ifndef MLAF_MATMUL_LIBRARY_H
-#define MLAF_MATMUL_LIBRARY_H
+#pragma once
 
 #include "device/matmul.h"
 
@@ -41,5 +40,3 @@ enum { MLAF_MATMUL_RESULT_TAIL = 32, MLAF_MATMUL_RESULT_MAX = MLAF_MATMUL_ALGO_M
 static inline mlaf_status mlaf_matmul_failed(const mlaf_matmul_library *lib, const char *call, int code, mlaf_err *err) {
   return code ? mlaf_fail(err, MLAF_E_DEVICE, "%s%s: status %d", lib->d->prefix, call, code) : MLAF_OK;
 }
-
-#endif

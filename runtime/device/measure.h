@@ -1,6 +1,5 @@
 /* The measurement protocol of real devices (MLAF_DB_PROTOCOL), over whatever a back end calls one sample. */
-#ifndef MLAF_MEASURE_H
-#define MLAF_MEASURE_H
+#pragma once
 
 #include "device/device.h"
 
@@ -11,5 +10,3 @@ typedef mlaf_status (*mlaf_sample_fn)(void *user, int first, int repeats, double
 /* Fill ns, p10, p90, MAD, samples and detail of `out` by opts' windows and limits; the caller has warmed up. E_CANCELLED between
  * two samples once *opts->cancel says so. */
 mlaf_status mlaf_measure(mlaf_sample_fn sample, void *user, const mlaf_time_opts *opts, mlaf_timing *out, mlaf_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Profile of a launch: where its cycles go, told by a back end whose times are modelled. What there is to wait
  * for and which resources there are differs between machines: the profile carries the names. */
-#ifndef MLAF_PROFILE_H
-#define MLAF_PROFILE_H
+#pragma once
 
 #include "device/device.h"
 
@@ -71,5 +70,3 @@ mlaf_status mlaf_profile_run(mlaf_device *dev, const mlaf_launch *launches, size
 /* Only how often each instruction was executed (inst, n_insts, base, samples): no replay. */
 mlaf_status mlaf_profile_count(mlaf_device *dev, const mlaf_launch *launch, mlaf_profile *out, mlaf_err *err);
 void mlaf_profile_clear(mlaf_profile *p);
-
-#endif

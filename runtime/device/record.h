@@ -1,7 +1,6 @@
 /* Records what a piece of code launches instead of launching it: to time a sequence that nobody has as a list, such as a whole
  * layer's. */
-#ifndef MLAF_RECORD_H
-#define MLAF_RECORD_H
+#pragma once
 
 #include "device/device.h"
 
@@ -19,5 +18,3 @@ typedef struct mlaf_record {
 void mlaf_record_begin(mlaf_device *dev, mlaf_record *r);
 void mlaf_record_end(mlaf_record *r);
 void mlaf_record_free(mlaf_record *r);
-
-#endif

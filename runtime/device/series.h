@@ -1,7 +1,6 @@
 /* Launches of one call that are kept until all of them are known, and then made as one chain (device.h): a whole layer's cost the
  * host less than half so. Nothing runs before the end. */
-#ifndef MLAF_SERIES_H
-#define MLAF_SERIES_H
+#pragma once
 
 #include "device/device.h"
 
@@ -34,5 +33,3 @@ mlaf_status mlaf_series_stop(mlaf_series *g, mlaf_err *err);
 mlaf_status mlaf_series_chains_launch(mlaf_series_chains *g, void *stream, const mlaf_launch *launches, size_t n, mlaf_err *err);
 /* Launches what is kept, as a chain. */
 mlaf_status mlaf_series_end(mlaf_series *g, mlaf_series_chains *chains, mlaf_err *err);
-
-#endif

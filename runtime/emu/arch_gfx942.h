@@ -8,8 +8,7 @@
  *   gem5    gem5's GPU model, which AMD maintains: configs/common/GPUTLBOptions.py
  * SOURCED: the figure stands in the source, or follows from it by the arithmetic given. FITTED: chosen so that the named fit
  * points of docs/lab/published-mi300x.tsv come out; docs/lab/timing-model.md says how far it moves when that is 30 % off. */
-#ifndef MLAF_EMU_ARCH_GFX942_H
-#define MLAF_EMU_ARCH_GFX942_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -102,5 +101,3 @@ extern const size_t emu_arch_n_constants;
 /* Multiply a constant of emu_gfx942, whole ones rounded, or set all back with name NULL: for tools that calibrate the model.
  * Not for use while anything is timed. False when there is no such constant. */
 bool emu_arch_scale(const char *name, double factor);
-
-#endif

@@ -1,7 +1,6 @@
 /* Approximate time of a wave, in issue slots of 4 clk: kept only when MLAF_EMU_STRICT forgives what time makes good (data
  * that was not waited for, LDS accesses that no barrier separates). Then waves also run in the order of their clocks. */
-#ifndef MLAF_EMU_CLOCK_H
-#define MLAF_EMU_CLOCK_H
+#pragma once
 
 #include "emu/emu.h"
 
@@ -29,5 +28,3 @@ bool emu_clock_vm_done(const emu_wave *w, uint32_t sequence);
 bool emu_clock_lgkm_done(const emu_wave *w, uint32_t sequence);
 bool emu_clock_smem_done(const emu_wave *w);
 static inline uint64_t emu_clock_now(const emu_wave *w) { return w->clock ? w->clock->now : 0; }
-
-#endif

@@ -1,7 +1,6 @@
 /* Log of a replay: what it did with every clock of every wave, for the profile; filled by timing_cu.c when emu_cu_env.log is
  * set. */
-#ifndef MLAF_EMU_CU_LOG_H
-#define MLAF_EMU_CU_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ typedef struct emu_cu_log {
 bool emu_cu_log_open(emu_cu_log *log, int n_waves, size_t n_insts); /* false: out of memory */
 void emu_cu_log_close(emu_cu_log *log);
 void emu_cu_log_add(emu_cu_wave *w, uint64_t until, emu_why why);
-
-#endif

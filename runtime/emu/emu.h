@@ -9,8 +9,7 @@
  *
  * Strict by design: reading what was never written, before its s_waitcnt, outside an allocation, or inside a
  * hazard window is an error that names pc, instruction, wave and lane (emu_fault), never a wrong number. */
-#ifndef MLAF_EMU_H
-#define MLAF_EMU_H
+#pragma once
 
 #include <stdatomic.h>
 #include <string.h>
@@ -395,5 +394,3 @@ emu_group *emu_arena_group(emu_arena *arena);
 /* begin, one turn, end: false after a fault, a stop or a cancel; counts are added to. */
 bool emu_group_run(emu_arena *arena, const emu_dispatch *d, const uint32_t id[3], emu_counts *counts, mlaf_err *err);
 void emu_group_counts(const emu_arena *arena, emu_counts *counts); /* added to */
-
-#endif

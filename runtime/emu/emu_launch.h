@@ -1,6 +1,5 @@
 /* The emulator's device from inside, and how a launch runs: shared by launch.c, device.c, memory.c and timing.c. */
-#ifndef MLAF_EMU_LAUNCH_H
-#define MLAF_EMU_LAUNCH_H
+#pragma once
 
 #include <pthread.h>
 
@@ -78,5 +77,3 @@ void emu_counts_add(emu_counts *sum, const emu_counts *part);
 /* --- timing.c: the device's `time` --- */
 mlaf_status emu_time(emu_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,
                      mlaf_timing *out, mlaf_err *err);
-
-#endif

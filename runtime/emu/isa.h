@@ -1,7 +1,6 @@
 /* Differences between the targets that the emulator executes. The instructions' text is LLVM's own, and most mean the same
  * everywhere; this is the rest. Sources: LLVM AMDGPUUsage, GCNSubtarget, GCNHazardRecognizer. */
-#ifndef MLAF_EMU_ISA_H
-#define MLAF_EMU_ISA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ typedef struct emu_isa {
 enum { EMU_ISAS = 3 };
 extern const emu_isa emu_isas[EMU_ISAS];
 const emu_isa *emu_isa_of(uint32_t mach);
-
-#endif

@@ -5,8 +5,7 @@
  * wave arrives at a barrier is carried into the next epoch, as if it happened there: that is what a missing s_waitcnt
  * before s_barrier means. Bytes of sub-dword accesses have their own shadow, made when the first one happens. Kernels with flags
  * in LDS: lds_order.c. */
-#ifndef MLAF_EMU_LDS_H
-#define MLAF_EMU_LDS_H
+#pragma once
 
 #include "emu/emu.h"
 #include "emu/memory.h"
@@ -84,5 +83,3 @@ bool emu_lds_op_done(const emu_wave *w, const emu_lds_op *op);
 
 /* LDS port clocks of an access and the least it could take, from the phase rule of the bank table. */
 unsigned emu_lds_clocks(emu_lds_kind kind, const uint32_t addr[EMU_LANES], unsigned bytes, uint64_t lanes, unsigned *ideal);
-
-#endif

@@ -1,6 +1,5 @@
 /* Device memory of the emulator: what ops_vmem.c and timing.c need beyond emu_mem_at. */
-#ifndef MLAF_EMU_MEMORY_H
-#define MLAF_EMU_MEMORY_H
+#pragma once
 
 #include "emu/emu_launch.h"
 
@@ -37,5 +36,3 @@ typedef struct emu_absent_service {
   const char *what;
 } emu_absent_service;
 extern const emu_absent_service emu_absent[EMU_ABSENT_COUNT];
-
-#endif

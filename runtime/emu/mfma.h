@@ -1,6 +1,5 @@
 /* Matrix instructions from inside: ops_mfma.c computes, ops_mfma_table.c has the shapes and what the parser checks. */
-#ifndef MLAF_EMU_MFMA_H
-#define MLAF_EMU_MFMA_H
+#pragma once
 
 #include "emu/emu.h"
 
@@ -26,5 +25,3 @@ bool emu_mfma_dense(emu_wave *w, const emu_inst *in);
 bool emu_mfma_f64(emu_wave *w, const emu_inst *in);
 bool emu_mfma_sparse(emu_wave *w, const emu_inst *in);
 bool emu_mfma_small(emu_wave *w, const emu_inst *in); /* with and without scales */
-
-#endif

@@ -1,6 +1,5 @@
 /* Between the parser's files: one line of disassembly cut into words, operands and modifiers. */
-#ifndef MLAF_EMU_PARSE_H
-#define MLAF_EMU_PARSE_H
+#pragma once
 
 #include "emu/emu.h"
 
@@ -25,5 +24,3 @@ bool emu_parse_modifier(const char *word, emu_inst *in);
 bool emu_parse_waitcnt(const char *rest, emu_inst *in);
 /* Unsigned decimal or 0x hexadecimal up to the end of the word; '-' allowed. */
 bool emu_parse_int(const char *word, int64_t *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Vector memory from inside: where the lanes of one instruction access, shared by ops_vmem.c (addresses, memory), ops_apart.c
  * (private memory, and flat addresses inside the LDS or private aperture) and ops_format.c (typed buffers). */
-#ifndef MLAF_EMU_PLACE_H
-#define MLAF_EMU_PLACE_H
+#pragma once
 
 #include "emu/emu.h"
 
@@ -52,5 +51,3 @@ void emu_private_free(emu_group *g);
 
 /* --- ops_format.c: typed buffer loads and stores; emu_ops_format is their table --- */
 extern const emu_op emu_ops_format[];
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Counts come from all sampled workgroups; clocks from the replay of one of them, the one of median work among those that have
  * something to do, with its co-residents on one compute unit. Everything is modelled. */
-#ifndef MLAF_EMU_PROFILE_H
-#define MLAF_EMU_PROFILE_H
+#pragma once
 
 #include "emu/cu_log.h"
 #include "emu/timing.h"
@@ -28,5 +27,3 @@ enum { EMU_USE_MFMA, EMU_USE_LDS, EMU_USE_L1, EMU_USE_L2, EMU_USE_MALL, EMU_USE_
 mlaf_status emu_profile_run(mlaf_device *dev, const mlaf_launch *launches, size_t n, mlaf_profile *out, mlaf_timing *timing,
                             mlaf_err *err);
 mlaf_status emu_profile_count(mlaf_device *dev, const mlaf_launch *launch, mlaf_profile *out, mlaf_err *err);
-
-#endif

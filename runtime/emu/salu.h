@@ -1,6 +1,5 @@
 /* Between the scalar ALU's files. */
-#ifndef MLAF_EMU_SALU_H
-#define MLAF_EMU_SALU_H
+#pragma once
 
 #include "emu/emu.h"
 
@@ -32,5 +31,3 @@ bool emu_s_set_gpr_idx(emu_wave *w, const emu_inst *in); /* mode.c; dtype: which
 
 enum { EMU_GPR_IDX_ON, EMU_GPR_IDX_OFF, EMU_GPR_IDX_MODE, EMU_GPR_IDX_IDX };
 enum { EMU_CB_SCC0, EMU_CB_SCC1, EMU_CB_VCCZ, EMU_CB_VCCNZ, EMU_CB_EXECZ, EMU_CB_EXECNZ };
-
-#endif

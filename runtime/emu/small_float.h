@@ -1,8 +1,7 @@
 /* Floating-point formats of up to 16 bits, from their parameters: OCP's fp8, bf8, fp6, bf6 and fp4 (gfx950), f16 and bf16; also
  * f32, as the wide end of a conversion. Values are doubles, which hold every one of them and every one of them times a power of
  * two between 2^-254 and 2^254 exactly. */
-#ifndef MLAF_EMU_SMALL_FLOAT_H
-#define MLAF_EMU_SMALL_FLOAT_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -74,5 +73,3 @@ static inline uint32_t emu_small_random(const emu_small *f, double x, uint32_t r
   const uint64_t u = mlaf_double_bits(x) + ((uint64_t)(random >> (9 + f->man)) << 29);
   return emu_small_pack(f, mlaf_bits_double(u), true, saturate);
 }
-
-#endif

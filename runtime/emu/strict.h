@@ -1,6 +1,5 @@
 /* Rules whose breach MLAF_EMU_STRICT can turn from an error into a counted warning. */
-#ifndef MLAF_EMU_STRICT_H
-#define MLAF_EMU_STRICT_H
+#pragma once
 
 #include "emu/emu_launch.h"
 
@@ -34,5 +33,3 @@ bool emu_broken(emu_wave *w, emu_rule rule, int lane, const char *fmt, ...) MLAF
 /* The rules that need the waves' clocks. */
 static inline bool emu_strict_timed(const emu_device *d) { return d->forgiven >> EMU_RULE_LDS_ORDER & 3; }
 void emu_warnings_log(const emu_warnings *all, const emu_kernel *k, const mlaf_log *log);
-
-#endif

@@ -2,8 +2,7 @@
  *   timing.c       records, while sampled workgroups execute, what each wave issued and which cache lines it touched;
  *   timing_cu.c    replays the traces of one workgroup (and its co-residents) on a model of a compute unit;
  *   timing_model.c chooses the sample, measures sharing between workgroups, and composes CUs into a launch. */
-#ifndef MLAF_EMU_TIMING_H
-#define MLAF_EMU_TIMING_H
+#pragma once
 
 #include "emu/arch_gfx942.h"
 #include "emu/emu.h"
@@ -149,5 +148,3 @@ typedef struct emu_time_how {
 } emu_time_how;
 mlaf_status emu_time_how_to(emu_device *dev, const mlaf_launch *launches, size_t n, const emu_time_how *how, mlaf_timing *out,
                             mlaf_err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * host thread: as many as the device holds are resident, and each makes progress in turn, in dispatch order; when one ends the
  * next of the grid starts. So nothing depends on the number of host threads, and a wait for a resident workgroup ends, as on
  * the device. Any other kernel's workgroups run to their end one after another, on all host threads. */
-#ifndef MLAF_EMU_TURNS_H
-#define MLAF_EMU_TURNS_H
+#pragma once
 
 #include "emu/emu_launch.h"
 
@@ -38,5 +37,3 @@ typedef struct emu_turns_how {
   uint64_t n_groups, max_bytes; /* max_bytes: host memory for all residents */
 } emu_turns_how;
 bool emu_turns_run(emu_dispatch *d, const emu_turns_how *how, mlaf_err *err);
-
-#endif

@@ -3,8 +3,7 @@
  * An operation is a loop over 64 lanes (emu_lane_fn) on arrays of dwords. 64-bit operands are two arrays, low dwords
  * then high dwords, which is how a register pair lies in emu_wave.v. The generic executor fetches operands (checks,
  * modifiers, DPP, SDWA), calls the loop and writes the result under EXEC, so a loop knows nothing of any of that. */
-#ifndef MLAF_EMU_VALU_H
-#define MLAF_EMU_VALU_H
+#pragma once
 
 #include "emu/emu.h"
 
@@ -48,5 +47,3 @@ typedef struct emu_valu_op {
 extern const emu_op emu_ops_valu_v1[], emu_ops_valu_v3[], emu_ops_valu_v4[];
 /* After parsing: pick the fast executor when nothing but plain operands is used. False: operands do not fit the op. */
 bool emu_valu_bind(emu_inst *in);
-
-#endif

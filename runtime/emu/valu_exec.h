@@ -1,7 +1,6 @@
 /* Executors of the vector ALU: fetch, call the lane loop, write under EXEC. exec_fast takes what compilers emit nearly
  * always (plain operands, denormals on); exec_any takes every modifier. */
-#ifndef MLAF_EMU_VALU_EXEC_H
-#define MLAF_EMU_VALU_EXEC_H
+#pragma once
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -579,5 +578,3 @@ static bool v_bitop3_b32(emu_wave *w, const emu_inst *in) { return bitop3(w, in,
 static bool v_bitop3_b16(emu_wave *w, const emu_inst *in) { return bitop3(w, in, 0xffff); }
 
 static bool v_nothing(emu_wave *w, const emu_inst *in) { return true; }
-
-#endif

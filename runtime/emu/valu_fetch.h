@@ -1,6 +1,5 @@
 /* Operands of the vector ALU: from registers, scalars and constants to arrays of 64 lanes, with every modifier. */
-#ifndef MLAF_EMU_VALU_FETCH_H
-#define MLAF_EMU_VALU_FETCH_H
+#pragma once
 
 #include "emu/valu_lane.h"
 
@@ -247,5 +246,3 @@ static inline const uint32_t *fetch_any(emu_wave *w, const emu_inst *in, const e
   if ((op->flags & VF_MINMAX) && !(w->mode & EMU_MODE_IEEE)) quiet_nans(buf, type);
   return buf;
 }
-
-#endif

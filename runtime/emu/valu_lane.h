@@ -1,7 +1,6 @@
 /* Building blocks of the per-lane statements of valu_ops_*.h: operand types and number formats. Everything is branch-free
  * integer or float C, so that a compiler turns the 64-lane loops into vector code for whatever host it builds for. */
-#ifndef MLAF_EMU_VALU_LANE_H
-#define MLAF_EMU_VALU_LANE_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -244,5 +243,3 @@ static inline uint32_t class64(uint64_t u) {
   uint64_t a = u & INT64_MAX, inf = UINT64_C(0x7ff) << 52;
   return class_bit(u >> 63, a == 0, a < UINT64_C(1) << 52, a == inf, a > inf, u >> 51 & 1);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Lane loops with a short cut for what kernels do nearly always: v_perm_b32 with one selector for all lanes, min and max
  * without NaNs. The general expressions stand in valu_lane.h; each short cut gives the same bits. */
-#ifndef MLAF_EMU_VALU_LOOPS_H
-#define MLAF_EMU_VALU_LOOPS_H
+#pragma once
 
 #include "emu/valu_lane.h"
 
@@ -68,5 +67,3 @@ static void max3_lanes(uint32_t *restrict d, const uint32_t *restrict a, const u
   else
     for (int i = 0; i < EMU_LANES; i++) d[i] = max_ordered(max_ordered(a[i], b[i]), c[i]);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Transcendental and division-step functions of the vector ALU. Accuracy: each is computed in double precision with a
  * relative error below 2^-40 and rounded once, so a result is the correctly rounded one in all but about one case in
  * 10^4, and then the neighbour; the hardware promises 1 ulp. */
-#ifndef MLAF_EMU_VALU_MATH_H
-#define MLAF_EMU_VALU_MATH_H
+#pragma once
 
 #include "emu/valu_lane.h"
 
@@ -321,5 +320,3 @@ static inline double trig_preop(uint64_t x, uint32_t y) {
   int32_t scale = -53 - (int32_t)shift + (e >= 1968 ? 128 : 0);
   return ldexp((double)(bits >> 11), scale);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Atomic read-modify-write operations, the same for LDS and memory: ops_atomic.c. */
-#ifndef MLAF_EMU_VMEM_H
-#define MLAF_EMU_VMEM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ unsigned emu_atomic_operands(emu_atomic op);
 uint64_t emu_atomic_apply(emu_atomic op, unsigned words, uint64_t mem, uint64_t data, uint64_t cmp);
 /* Apply it to memory, atomically among the host's threads; the old value. `addr` is aligned. */
 uint64_t emu_atomic_memory(emu_atomic op, unsigned words, uint64_t addr, uint64_t data, uint64_t cmp);
-
-#endif

@@ -1,8 +1,7 @@
 /* The generator seen from C: problems go in as their strings, checked and canonical. A Lua state with gen/ and templates/
  * inside. Not thread-safe: one mlaf_gen per thread.
  * A build without Lua may leave this room out. */
-#ifndef MLAF_GEN_H
-#define MLAF_GEN_H
+#pragma once
 
 #include "base/base.h"
 #include "device/kernel_launch.h"
@@ -118,5 +117,3 @@ const char *const *mlaf_gen_targets(mlaf_gen *g);
 /* SHA-256 over the paths and bytes of all gen/ and templates/ files under `root` (NULL: the embedded ones). Opens no Lua
  * state: whoever knows a template's hash for this stamp need not ask the generator again. */
 mlaf_status mlaf_gen_stamp(const char *root, char out[MLAF_HASH_HEX], mlaf_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The Lua state behind mlaf_gen: its limits, its files, and the one way into it. */
-#ifndef MLAF_GEN_HOST_H
-#define MLAF_GEN_HOST_H
+#pragma once
 
 #include <lua.h>
 
@@ -52,5 +51,3 @@ mlaf_gen *mlaf_gen_of(lua_State *L);
 void mlaf_gen_push_host(lua_State *L);
 /* Text of one file, valid until the next call. False when there is no such file. */
 bool mlaf_gen_read(mlaf_gen *g, const char *path, const char **text, size_t *size);
-
-#endif

@@ -1,6 +1,5 @@
 /* Answers of the generator in files. */
-#ifndef MLAF_GEN_MEMO_H
-#define MLAF_GEN_MEMO_H
+#pragma once
 
 #include "gen/gen.h"
 
@@ -14,5 +13,3 @@ typedef struct mlaf_memo_answer {
 /* `dir` is the generator's own (its stamp is in the name); `question` holds all that the answer depends on beside. */
 bool mlaf_memo_get(const char *dir, const char *question, mlaf_memo_answer *out);
 void mlaf_memo_put(const char *dir, const char *question, const mlaf_memo_answer *answer);
-
-#endif

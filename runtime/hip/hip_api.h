@@ -1,7 +1,6 @@
 /* The part of the HIP runtime API that is used here, found at run time. Declared by hand because HIP headers are not
  * there when this is built; numbers and layouts are those of HIP 5 to 7, which keep them for binary compatibility. */
-#ifndef MLAF_HIP_API_H
-#define MLAF_HIP_API_H
+#pragma once
 
 #include "base/base.h"
 
@@ -92,5 +91,3 @@ extern const char *const mlaf_hip_symbols[];
 mlaf_status mlaf_hip_load(mlaf_hip_api *out, mlaf_err *err);
 /* "hipMalloc: hipErrorOutOfMemory (2): out of memory", behind a status that fits the code. OK for HIP_OK. */
 mlaf_status mlaf_hip_check(const mlaf_hip_api *api, int code, const char *call, mlaf_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The hip back end from inside. */
-#ifndef MLAF_HIP_DEVICE_H
-#define MLAF_HIP_DEVICE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -65,5 +64,3 @@ mlaf_status mlaf_hip_product_launch(mlaf_hip *h, void *stream, const mlaf_launch
 mlaf_status mlaf_hip_launch(mlaf_device *dev, void *stream, const mlaf_launch *launch, mlaf_err *err);
 mlaf_status mlaf_hip_time(mlaf_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,
                           mlaf_timing *out, mlaf_err *err);
-
-#endif

@@ -93,7 +93,7 @@ static mlaf_status check_strides(const layer_shape *s, const mlaf_layer_args *a,
       {"out_token_stride", a->out_token_stride, d->hidden, ALIGN / LAYER_ELEMENT},
       {"residual_token_stride", a->residual_token_stride, d->hidden, ALIGN / LAYER_ELEMENT},
       {"cache_row_stride", a->cache_row_stride, row, ALIGN / layer_format(s)->unit},
-      {"cache_kpe_row_stride", a->cache_kpe_row_stride, d->rope, ALIGN / LAYER_ELEMENT},
+      {"cache_kpe_row_stride", a->cache_kpe_row_stride, layer_kpe_row(s), ALIGN / layer_format(s)->unit},
       {"block_table_stride", a->block_table_stride, a->block_table_width, 1},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
@@ -127,7 +127,7 @@ typedef struct wanted {
 } wanted;
 
 static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
-  const bool residual = s->d.flags & MLAF_LAYER_RESIDUAL, split = layer_cache_is_split(s) && s->d.rope;
+  const bool residual = s->d.flags & MLAF_LAYER_RESIDUAL, second = layer_kpe_row(s) > 0;
   const bool pages = a->num_pages, many = a->schedule, index = layer_indexes(s), lists = layer_lists(s);
   const bool table = a->block_table || lists;
   const wanted list[] = {
@@ -137,7 +137,7 @@ static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a
       {"positions", a->positions, sizeof(int64_t), layer_rotates(s) || layer_scales(s), true},
       {"slots", a->slots, sizeof(int64_t), true, true},
       {"cache", a->cache, ALIGN, pages, true},
-      {"cache_kpe", a->cache_kpe, ALIGN, pages && split, split},
+      {"cache_kpe", a->cache_kpe, ALIGN, pages && second, second},
       {"block_table", a->block_table, sizeof(int32_t), index, true},
       {"seq_lens", a->seq_lens, sizeof(int32_t), table && !many && (index || !lists), table || many},
       {"kv_indptr", a->kv_indptr, sizeof(int32_t), !table, !table},
@@ -300,9 +300,8 @@ static void fill_q_b(const mlaf_layer *l, const mlaf_layer_args *a, const void *
 static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const void *c, void *turned, mlaf_append_args *out) {
   const layer_shape *s = &l->shape;
   const mlaf_layer_desc *d = &s->d;
-  const bool split = layer_cache_is_split(s);
   const int64_t row = or_else(a->cache_row_stride, layer_cache_row(s));
-  const int64_t kpe_row = or_else(a->cache_kpe_row_stride, layer_kpe_row(s));
+  const int64_t kpe_row = layer_kpe_row(s) ? or_else(a->cache_kpe_row_stride, layer_kpe_row(s)) : 0;
   out->ckv = behind(c, (size_t)d->q_rank * LAYER_ELEMENT);
   out->kpe = d->rope ? behind(c, (size_t)(d->q_rank + d->rank) * LAYER_ELEMENT) : NULL;
   out->ckv_row_stride = out->kpe_row_stride = layer_c_row(s);
@@ -311,12 +310,12 @@ static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const voi
   out->slots = a->slots;
   out->cache = a->cache;
   out->cache_row_stride = row;
-  out->cache_kpe = split ? a->cache_kpe : NULL;
-  out->cache_kpe_row_stride = split ? kpe_row : 0;
+  out->cache_kpe = kpe_row ? a->cache_kpe : NULL;
+  out->cache_kpe_row_stride = kpe_row;
   out->num_slots = (int64_t)a->num_pages * d->page_size;
   if (a->page_rows) {
     out->cache_page_stride = a->page_rows * row;
-    out->cache_kpe_page_stride = split ? a->page_rows * kpe_row : 0;
+    out->cache_kpe_page_stride = a->page_rows * kpe_row;
     out->page_tokens = d->page_size;
   }
   if (turned) { /* rope columns of queries, in place */
@@ -325,7 +324,7 @@ static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const voi
     out->q_pe_token_stride = out->q_pe_out_token_stride = (int64_t)s->heads * layer_q_row(s);
   }
   out->scale_at = d->cache_scale;
-  out->flags = d->cache_format == MLAF_KV_FP8_DS_MLA ? MLAF_APPEND_POWER_OF_TWO : 0;
+  out->flags = layer_format(s)->scale == MLAF_SCALE_STORED ? MLAF_APPEND_POWER_OF_TWO : 0;
   if (!layer_rotates(s) || (layer_rotates_on_read(s) && !turned)) return;
   out->flags |= d->flags & MLAF_LAYER_TABLE_16 ? MLAF_APPEND_TABLE_16 : 0;
   out->positions = a->positions;
@@ -379,13 +378,13 @@ static void fill_absorb(const mlaf_layer *l, const mlaf_layer_args *a, const voi
 
 static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const layer_sizes *z, mlaf_execute_args *out) {
   const mlaf_layer_desc *d = &l->shape.d;
-  const bool split = layer_cache_is_split(&l->shape);
+  const bool second = layer_kpe_row(&l->shape) > 0;
   out->batch = z->batch;
   out->total_q = z->tokens;
   out->ckv = a->cache;
-  out->kpe = split ? a->cache_kpe : NULL;
+  out->kpe = second ? a->cache_kpe : NULL;
   out->ckv_row_stride = a->cache_row_stride;
-  out->kpe_row_stride = split ? a->cache_kpe_row_stride : 0;
+  out->kpe_row_stride = second ? a->cache_kpe_row_stride : 0;
   out->kv_scale = d->cache_scale;
   out->num_pages = a->num_pages;
   out->scale = d->scale;
@@ -421,11 +420,11 @@ static void fill_values(const mlaf_layer *l, void *values, mlaf_execute_args *ou
 static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, const void *kv_b, mlaf_gather_kv_b_args *out) {
   const layer_shape *s = &l->shape;
   const mlaf_layer_desc *d = &s->d;
-  const bool split = layer_cache_is_split(s);
+  const bool second = layer_kpe_row(s) > 0;
   const int64_t row = or_else(a->cache_row_stride, layer_cache_row(s));
   out->cache = a->cache;
-  out->cache_kpe = split && d->rope ? a->cache_kpe : NULL;
-  out->cache_kpe_row_stride = split && d->rope ? a->cache_kpe_row_stride : 0;
+  out->cache_kpe = second ? a->cache_kpe : NULL;
+  out->cache_kpe_row_stride = second ? a->cache_kpe_row_stride : 0;
   out->cache_row_stride = row;
   out->scale_at = d->cache_scale;
   out->cache_page_stride = or_else(a->page_rows, d->page_size) * row;

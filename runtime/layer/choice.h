@@ -1,7 +1,6 @@
 /* Alternatives of a layer's stages, and which of them are taken for how many query tokens of a call: a choice that was stored for
  * the device (`mlaforge tune layer`), else a row of tuning/layer-stages.tsv, else none. All functions are thread-safe. */
-#ifndef MLAF_LAYER_CHOICE_H
-#define MLAF_LAYER_CHOICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ mlaf_status layer_choice_point_of(const mlaf_layer_desc *d, int64_t tokens, stru
 /* Reads what is stored for the layer's shape on the context's device: for each class of tokens the choice of the nearest context.
  * One whose alternatives do not exist is skipped, with a line in the log. */
 void layer_choices_read(mlaf_ctx *ctx, struct layer_shape *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* Inside chunked prefill: its plans, and a schedule as words. */
-#ifndef MLAF_LAYER_CHUNKED_H
-#define MLAF_LAYER_CHUNKED_H
+#pragma once
 
 #include "mlaforge/chunked_prefill.h"
 #include "mlaforge/layer.h"
@@ -85,5 +84,3 @@ mlaf_status crossover_point(const mlaf_chunked_prefill *c, int32_t keys, mlaf_po
 int64_t crossover_counted(const mlaf_chunked_prefill *c, int64_t keys);
 /* Which crossover answers: NULL where none that was timed is near, or the caller has said one. */
 const crossover_tuned *crossover_nearest(const mlaf_chunked_prefill *c, int64_t keys);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * In exact arithmetic they are equal. T new tokens, S cached ones, d hidden size, H heads, L q_lora_rank, R kv_lora_rank, N nope,
  * P rope, V value columns. */
-#ifndef MLAF_FORMS_H
-#define MLAF_FORMS_H
+#pragma once
 
 #include "base/base.h"
 #include "mlaforge/rope.h"
@@ -95,5 +94,3 @@ mlaf_status mlaf_form_attend(const mlaf_form_layer *layer, const mlaf_form_cache
 /* One step of a request: n tokens are appended, and each attends to what is cached up to itself; y [n, d]. */
 mlaf_status mlaf_form_step(const mlaf_form_layer *layer, mlaf_form_cache *cache, const uint16_t *x, int64_t n, bool rounded,
                            double *y, mlaf_err *err);
-
-#endif

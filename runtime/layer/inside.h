@@ -1,6 +1,5 @@
 /* Inside a layer: its shape, its weights, its plans. */
-#ifndef MLAF_LAYER_INSIDE_H
-#define MLAF_LAYER_INSIDE_H
+#pragma once
 
 #include "layer/choice.h"
 #include "layer/chunked.h"
@@ -145,20 +144,15 @@ static inline int32_t layer_q_row(const layer_shape *s) { return s->d.nope + s->
 static inline int32_t layer_kv_row(const layer_shape *s) { return s->d.rank + s->d.rope; }
 /* The cache's format (op/cache_format.h), and elements of a row of its tensor. */
 static inline const mlaf_cache_format *layer_format_of(const mlaf_layer_desc *d) {
-  static const int of[] = {[MLAF_KV_16] = MLAF_FORMAT_PAGED, [MLAF_KV_E4M3FN] = MLAF_FORMAT_E4M3FN,
-                           [MLAF_KV_E4M3FNUZ] = MLAF_FORMAT_E4M3FNUZ, [MLAF_KV_FP8_DS_MLA] = MLAF_FORMAT_FP8_DS_MLA,
-                           [MLAF_KV_FP8_V4] = MLAF_FORMAT_FP8_V4, [MLAF_KV_KPE16] = MLAF_FORMAT_KPE16};
-  return mlaf_cache_format_at(d->flags & MLAF_LAYER_SPLIT_CACHE ? MLAF_FORMAT_SPLIT : of[d->cache_format]);
+  static const int of[] = {MLA_DECODE_FORMATS}; /* paged, split, then by their numbers in mlaf_kv_format */
+  return mlaf_cache_format_at(of[d->cache_format ? d->cache_format + 1 : d->flags & MLAF_LAYER_SPLIT_CACHE ? 1 : 0]);
 }
 static inline const mlaf_cache_format *layer_format(const layer_shape *s) { return layer_format_of(&s->d); }
 static inline int64_t layer_cache_row(const layer_shape *s) {
-  return mlaf_extent_bytes(layer_format(s)->row, s->d.rank, s->d.rope) / layer_format(s)->unit;
+  return mlaf_format_row(layer_format(s), s->d.rank, s->d.rope);
 }
-/* Its rope columns are rows of a tensor of their own, of so many elements. */
-static inline bool layer_cache_is_split(const layer_shape *s) { return layer_format(s)->split; }
-static inline int64_t layer_kpe_row(const layer_shape *s) {
-  return mlaf_extent_bytes(layer_format(s)->rope_bytes, s->d.rank, s->d.rope) / layer_format(s)->unit;
-}
+/* Elements of a row of its second tensor; 0: there is none, or no such columns. */
+static inline int64_t layer_kpe_row(const layer_shape *s) { return mlaf_format_second(layer_format(s), s->d.rank, s->d.rope); }
 static inline bool layer_rotates(const layer_shape *s) { return s->d.rope && s->d.rope_style != MLAF_LAYER_UNROTATED; }
 static inline bool layer_rotates_on_read(const layer_shape *s) {
   return layer_rotates(s) && s->d.flags & MLAF_LAYER_ROPE_ON_READ;
@@ -328,5 +322,3 @@ void layer_index_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_arg
                       layer_stage_args *out);
 void layer_index_fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const layer_sizes *z, const layer_places *p,
                              mlaf_execute_args *out);
-
-#endif

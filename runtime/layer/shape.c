@@ -152,7 +152,7 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
       {"weights", d->weights, MLAF_LAYER_WEIGHTS_16, MLAF_LAYER_E4M3FNUZ},
       {"prefill_crossover", d->prefill_crossover, 0, INT32_MAX},
       {"q_scale_original", d->q_scale_original, 0, INT32_MAX},
-      {"cache_format", d->cache_format, MLAF_KV_16, MLAF_KV_KPE16},
+      {"cache_format", d->cache_format, MLAF_KV_16, MLAF_LAYER_CACHE_LAST},
       {"reserved", d->reserved, 0, 0},
       {"index_heads", d->index_heads, 0, 64},  {"index_topk", d->index_topk, 0, 1 << 20},
       {"index_style", d->index_style, MLAF_LAYER_PAIRS, MLAF_LAYER_HALVES},

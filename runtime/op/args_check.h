@@ -1,6 +1,5 @@
 /* Checks of a launch's arguments, and the kernel's parameter block made of them, by the operation's table (op/args_table.h). */
-#ifndef MLAF_ARGS_CHECK_H
-#define MLAF_ARGS_CHECK_H
+#pragma once
 
 #include "base/base.h"
 #include "op/args_table.h"
@@ -15,5 +14,3 @@ int64_t mlaf_arguments_fill(const mlaf_args_table *t, const int32_t *fields, con
 /* Parts of both, for code that makes arguments. */
 int64_t mlaf_arguments_count(const mlaf_args_table *t, const void *args);
 bool mlaf_arguments_in_place(const mlaf_args_table *t, const mlaf_arg_tensor *x, const void *args);
-
-#endif

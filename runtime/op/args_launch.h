@@ -1,6 +1,5 @@
 /* Launches of operations whose arguments are a table (calls->arguments): entries of their table of functions (op/calls.h). */
-#ifndef MLAF_ARGS_LAUNCH_H
-#define MLAF_ARGS_LAUNCH_H
+#pragma once
 
 #include "op/args_check.h"
 #include "op/calls.h"
@@ -11,5 +10,3 @@ uint32_t mlaf_arguments_parameter_bytes(const mlaf_args_table *t, const mlaf_ker
 mlaf_status mlaf_arguments_check_stages(const mlaf_bound *b, mlaf_err *err);
 mlaf_status mlaf_arguments_check_launch(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err);
 mlaf_status mlaf_arguments_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
-
-#endif

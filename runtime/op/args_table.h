@@ -1,7 +1,6 @@
 /* The arguments of an operation's launch as a table: tensors, scalars, and the kernel's parameter block. The build writes one of
  * each gen/ops/<operation>/args.lua (tools/args.lua), and the walk over it (op/args_check.h) is the same for all. */
-#ifndef MLAF_ARGS_TABLE_H
-#define MLAF_ARGS_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +108,3 @@ static inline int64_t mlaf_element_bytes(const mlaf_arg_tensor *x, const int64_t
                                   [MLAF_ELEMENT_I32] = 4};
   return x->element == MLAF_ELEMENT_SIZED ? n[x->unit] : bytes[x->element];
 }
-
-#endif

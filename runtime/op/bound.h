@@ -1,6 +1,5 @@
 /* A variant bound to a device: what its operation must know to check and fill a launch. Who loads it is above (run/loaded.h). */
-#ifndef MLAF_BOUND_H
-#define MLAF_BOUND_H
+#pragma once
 
 #include "device/device.h"
 #include "device/kernel_launch.h"
@@ -38,5 +37,3 @@ typedef struct mlaf_prepared {
   mlaf_launch launches[MLAF_STAGES_MAX];
   size_t n; /* 0: no work */
 } mlaf_prepared;
-
-#endif

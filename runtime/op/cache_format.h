@@ -1,6 +1,5 @@
 /* The formats of latent caches: how a cache holds a token. Their rows are made of gen/formats.lua, which explains them. */
-#ifndef MLAF_CACHE_FORMAT_H
-#define MLAF_CACHE_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,10 +29,17 @@ static inline int64_t mlaf_extent_bytes(mlaf_extent extent, int rank, int rope) 
   return (int64_t)extent.rank * rank + (int64_t)extent.rope * rope + extent.fixed;
 }
 
+/* A token's part in the second tensor of its cache (kpe and cache_kpe in arguments, the second of a pair in Python). */
+typedef enum mlaf_part { MLAF_PART_NONE, MLAF_PART_ROPE, MLAF_PART_SCALES } mlaf_part;
+typedef struct mlaf_second_tensor {
+  mlaf_part of;
+  int number;      /* bytes of a number */
+  mlaf_extent row; /* bytes of a row: 0 where the problem has no such columns */
+} mlaf_second_tensor;
+
 typedef struct mlaf_cache_format {
   const char *name;         /* "fp8_ds_mla": its word in problems */
   mlaf_stored latent, rope; /* types of the numbers of these columns */
-  bool split;               /* the rope columns are rows of a tensor of their own */
   int unit;                 /* bytes of what strides of its rows count */
   mlaf_scale scale;
   int group, scales;     /* STORED: columns of the latent that a scale is for; scales of a row, fp32 or */
@@ -42,14 +48,27 @@ typedef struct mlaf_cache_format {
   int columns[2];        /* of the latent, and rope columns, where the format fixes them; 0: the problem does */
   mlaf_extent row;       /* a token's row in the cache's tensor */
   mlaf_extent scales_at; /* from the row's first byte; so is */
-  mlaf_extent rope_at;   /* but for a tensor of its own, whose rows begin with them */
-  mlaf_extent rope_bytes;
+  mlaf_extent rope_at;   /* but where they lie in the second tensor, whose rows begin with them */
+  mlaf_second_tensor second;
   mlaf_extent handed; /* a row of the tensor as callers shape it: with the token's scales, wherever they lie */
   mlaf_extent token; /* in all tensors */
 } mlaf_cache_format;
 
 static inline int mlaf_format_latent(const mlaf_cache_format *f, int rank) { return f->columns[0] ? f->columns[0] : rank; }
 static inline int mlaf_format_rope(const mlaf_cache_format *f, int rope) { return f->columns[0] ? f->columns[1] : rope; }
+/* Units that strides count of a row of the cache's tensor, and of its second one; 0: there is none, or no such columns. */
+static inline int64_t mlaf_format_row(const mlaf_cache_format *f, int rank, int rope) {
+  return mlaf_extent_bytes(f->row, rank, rope) / f->unit;
+}
+static inline int64_t mlaf_format_second(const mlaf_cache_format *f, int rank, int rope) {
+  return mlaf_extent_bytes(f->second.row, rank, rope) / f->unit;
+}
+/* Numbers of a row of it; of a format without, what rope columns would come to. */
+static inline int64_t mlaf_format_second_columns(const mlaf_cache_format *f, int rank, int rope) {
+  return f->second.of ? mlaf_extent_bytes(f->second.row, rank, rope) / f->second.number : rope;
+}
+/* That part, in words of messages. */
+static inline const char *mlaf_part_words(mlaf_part part) { return part == MLAF_PART_SCALES ? "scales" : "rope columns"; }
 /* Rows of a page of `tokens`, those included that hold their scales. */
 static inline int64_t mlaf_format_page_rows(const mlaf_cache_format *f, int64_t tokens, int rank, int rope) {
   const int64_t row = mlaf_extent_bytes(f->row, rank, rope);
@@ -82,5 +101,3 @@ const char *mlaf_cache_format_refusal(const char *op, const char *word, size_t n
 
 /* The same of bytes whose rows are as long as a token of a format with scales inside; rows of other lengths: NULL. */
 const char *mlaf_cache_format_refused_row(const char *op, int64_t bytes, int rank, int rope);
-
-#endif

@@ -1,7 +1,6 @@
 /* Functions of an operation's record: run, check, tune, bundle and plan reach operations through this table
  * alone. `args` is the operation's public struct of a launch's arguments (mlaf_execute_args of mla_decode). */
-#ifndef MLAF_CALLS_H
-#define MLAF_CALLS_H
+#pragma once
 
 #include "op/bound.h"
 #include "op/cases.h"
@@ -144,5 +143,3 @@ static inline const mlaf_second_form *mlaf_second_of(const mlaf_calls *calls, co
     if (calls->second[i]->wanted(args)) return calls->second[i];
   return NULL;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The cases that an operation verifies its variants with, as verify sees them: inputs and answers are the operation's own. */
-#ifndef MLAF_CASES_H
-#define MLAF_CASES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ typedef struct mlaf_case_buffer {
   const void *input; /* host contents, which of MLAF_USE_INPUT must not change */
 } mlaf_case_buffer;
 enum { MLAF_CASE_BUFFERS = 36 };
-
-#endif

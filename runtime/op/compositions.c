@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "device/kernel_launch.h"
+#include "mlaf_formats.h"
 #include "op/op.h"
 
 #define NUMBER(name_, label_, key_, least, most, usual, step, range_, about_)                                          \
@@ -47,8 +48,7 @@ static const mlaf_field layer_fields[] = {
     WORDS("kv_b_16", 1, "on or off", "kv_b_proj has 16 bits among matrices of 8", "", "kv_b_16"),
     WORDS("rope_on_read", 1, "on or off", "keys are rotated as they are read", "", "rope_on_read"),
     WORDS("q_scale", 1, "on or off", "queries are scaled by their positions", "", "q_scale"),
-    WORDS("cache", 3, "16 bits, cache_e4m3fn, cache_e4m3fnuz or cache_fp8_ds_mla", "encoding of the cache", "", "cache_e4m3fn",
-          "cache_e4m3fnuz", "cache_fp8_ds_mla"),
+    WORDS("cache", MLAF_LAYER_CACHE_LAST, "16 bits, or cache_ and a format of 8", "encoding of the cache", MLAF_LAYER_CACHES),
     WORDS("indexer", 1, "on or off", "tokens attend to rows that an indexer selects", "", "indexer"),
     {.name = "tokens", .label = "tokens", .key = "t", .min = 1, .max = 8388608, .otherwise = 1, .multiple = 1, .role = MLAF_SIZE,
      .moot_by = -1, .steps = 1, .first = 1, .range = "1..8388608", .about = "query tokens of a call, up to a power of two"},

@@ -1,8 +1,7 @@
 /* Data to time and soak an operation on: inputs that lie on the device, in one or more sets that launches go through in turn, and
  * what a launch writes. What is in it is the operation's own (data_open and its neighbours in op/calls.h); whoever times (check)
  * sees the head below. */
-#ifndef MLAF_DATA_H
-#define MLAF_DATA_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -77,5 +76,3 @@ typedef struct mlaf_data_checked {
   int64_t rows;            /* compared, as mlaf_verify_result counts them */
   char which[160];         /* "the whole output of page table 0" */
 } mlaf_data_checked;
-
-#endif

@@ -1,6 +1,5 @@
 /* One byte of e4m3 on the host, exactly. e4m3fn: bias 7, up to 448, NaN 0x7f and 0xff. e4m3fnuz: bias 8, up to 240, NaN 0x80. */
-#ifndef MLAF_E4M3_H
-#define MLAF_E4M3_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ static inline uint8_t mlaf_e4m3_encode(bool fnuz, double x) {
   const int code = below <= above ? low : high;
   return (uint8_t)(x < 0 && code ? code | 0x80 : code);
 }
-
-#endif

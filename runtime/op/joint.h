@@ -5,8 +5,7 @@
  *
  * A part runs beside the first problem, in blocks of the same launch behind the first's, or is chained to it: the first's output
  * is its input, and never in memory. */
-#ifndef MLAF_JOINT_H
-#define MLAF_JOINT_H
+#pragma once
 
 #include "op/calls.h"
 
@@ -61,5 +60,3 @@ uint32_t mlaf_joint_parameter_bytes(const mlaf_joint *j, int stage, const mlaf_k
 mlaf_status mlaf_joint_check_stages(const mlaf_bound *b, mlaf_err *err);
 mlaf_status mlaf_joint_check_args(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err);
 mlaf_status mlaf_joint_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
-
-#endif

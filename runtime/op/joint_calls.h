@@ -1,6 +1,5 @@
 /* Cases, data to time and work of joint kernels, beside op/joint.h. */
-#ifndef MLAF_JOINT_CALLS_H
-#define MLAF_JOINT_CALLS_H
+#pragma once
 
 #include "op/joint.h"
 
@@ -15,5 +14,3 @@ MLAF_DATA_FUNCTIONS(mlaf_joint); /* joint_data.c */
 #define MLAF_JOINT_CALLS                                                                                                     \
   .check_stages = mlaf_joint_check_stages, .check_args = mlaf_joint_check_args, .prepare = mlaf_joint_prepare,                \
   MLAF_CASE_CALLS(mlaf_joint), MLAF_DATA_CALLS(mlaf_joint)
-
-#endif

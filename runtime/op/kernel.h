@@ -1,6 +1,5 @@
 /* A kernel as it is stored: what the tuning database, bundles and builds say of one stage of a variant. */
-#ifndef MLAF_OP_KERNEL_H
-#define MLAF_OP_KERNEL_H
+#pragma once
 
 #include <string.h>
 
@@ -21,11 +20,14 @@ typedef struct mlaf_kernel_ref {
 /* Tells by a variant's name whether its first kernel is a vendor library's product (gen/projection/library.lua). */
 static inline bool mlaf_is_library(const char *variant) { return !strncmp(variant, "lib:", 4); }
 
+/* Tells so whether its product wants workspace: a plan takes it where its caller allows a library's. */
+static inline bool mlaf_wants_workspace(const char *variant) {
+  return mlaf_is_library(variant) || !strncmp(variant, "normed_fp8:", 11);
+}
+
 /* Stages up to the last one that has a kernel. */
 static inline int mlaf_stages_of(const mlaf_kernel_ref kernels[MLAF_STAGES_MAX]) {
   int n = MLAF_STAGES_MAX;
   while (n > 0 && !kernels[n - 1].template_name[0]) n--;
   return n;
 }
-
-#endif

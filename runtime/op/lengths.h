@@ -1,6 +1,5 @@
 /* Lengths of the requests of a timed batch: all the same, or spread as a server's requests are. */
-#ifndef MLAF_LENGTHS_H
-#define MLAF_LENGTHS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -21,5 +20,3 @@ mlaf_status mlaf_lengths_parse(const char *text, mlaf_lengths *out, mlaf_err *er
 void mlaf_lengths_print(const mlaf_lengths *l, char out[MLAF_LENGTHS_TEXT_MAX]);
 /* Tokens of each of n requests: the same for the same l, ctx and n. */
 void mlaf_lengths_draw(const mlaf_lengths *l, int32_t ctx, int32_t n, int32_t *out);
-
-#endif

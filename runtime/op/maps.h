@@ -1,6 +1,5 @@
 /* Tensor maps that a kernel wants, one behind the other. */
-#ifndef MLAF_MAPS_H
-#define MLAF_MAPS_H
+#pragma once
 
 #include <string.h>
 
@@ -21,5 +20,3 @@ static inline mlaf_status mlaf_fill_maps(mlaf_device *dev, const mlaf_kernel_lau
   }
   return st;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Distance at which a tuned point may answer for another one: the same for every operation. What distance is: op/op.h. */
-#ifndef MLAF_NEAREST_H
-#define MLAF_NEAREST_H
+#pragma once
 
 #include "op/calls.h"
 
@@ -29,5 +28,3 @@ static inline bool mlaf_stands_back(const mlaf_point *asked, const mlaf_point *t
 static inline uint32_t mlaf_fit_knob(const mlaf_point *p, const mlaf_fit_kernel *k, uint32_t knob) {
   return p->op->calls->fit_knob ? p->op->calls->fit_knob(p, k, knob) : knob;
 }
-
-#endif

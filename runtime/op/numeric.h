@@ -1,6 +1,5 @@
 /* Host-side 16-bit floats and the test data generator. Exact arithmetic: every machine makes the same bits. */
-#ifndef MLAF_NUMERIC_H
-#define MLAF_NUMERIC_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -52,5 +51,3 @@ static inline float mlaf_rng_normal(mlaf_rng *r) {
 }
 /* As after `n` normals more. */
 static inline void mlaf_rng_skip_normals(mlaf_rng *r, uint64_t n) { r->state += 3 * n * 0x9e3779b97f4a7c15ull; }
-
-#endif

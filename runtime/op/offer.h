@@ -1,6 +1,5 @@
 /* Variants made ahead, of a bundle or of an embedded index: which of them serves a problem best, and with which knob. */
-#ifndef MLAF_OFFER_H
-#define MLAF_OFFER_H
+#pragma once
 
 #include "op/calls.h"
 
@@ -31,5 +30,3 @@ typedef struct mlaf_offer_fitted {
   const mlaf_offer *second; /* whose second kernel comes behind; NULL: none does */
 } mlaf_offer_fitted;
 mlaf_offer_fitted mlaf_offer_fit(const mlaf_offer *list, size_t n, size_t i, const mlaf_point *p);
-
-#endif

@@ -1,8 +1,7 @@
 /* An operation as a record, and a point of it: one set of values of its fields. Print, parse, check, nearest and order are
  * written here once and loop over the fields; a typed struct of a public header is turned into a point at the edge
  * (runtime/ops/<operation>). Operations are found by their folders: nothing lists them. */
-#ifndef MLAF_OP_H
-#define MLAF_OP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -116,5 +115,3 @@ double mlaf_point_distance(const mlaf_point *p, const mlaf_point *q);
 /* Orders two points equally far from p: the nearer in the first size (the last follows from the others), then the smaller; < 0
  * where that is a. */
 int mlaf_point_first_of_equals(const mlaf_point *p, const mlaf_point *a, const mlaf_point *b);
-
-#endif

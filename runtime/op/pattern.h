@@ -1,6 +1,5 @@
 /* Bytes that repeat with a period prime to rows: timing data of 8 bits, which no pool has. */
-#ifndef MLAF_PATTERN_H
-#define MLAF_PATTERN_H
+#pragma once
 
 #include "device/device.h"
 
@@ -10,5 +9,3 @@ enum { MLAF_PATTERN = (1 << 20) + 1237 }; /* bytes of the period */
 mlaf_status mlaf_pattern_lay(mlaf_device *dev, const uint8_t *pattern, size_t first, void *to, size_t bytes, mlaf_err *err);
 /* Copies n bytes of it from byte `first` on. */
 void mlaf_pattern_read(const uint8_t *pattern, size_t first, size_t n, uint8_t *out);
-
-#endif

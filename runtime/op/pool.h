@@ -1,7 +1,6 @@
 /* Device memory full of random numbers, for timing: filling gigabytes takes longer than timing a kernel on them, so several
  * sets of data (op/data.h) may share one pool. */
-#ifndef MLAF_POOL_H
-#define MLAF_POOL_H
+#pragma once
 
 #include "device/device.h"
 #include "mlaforge/problem.h"
@@ -25,5 +24,3 @@ const void *mlaf_pool_data(const mlaf_pool *pool);
 const uint16_t *mlaf_pool_block(const mlaf_pool *pool);
 /* Fill `bytes` of other device memory with the pattern from its element `first` on, after a mlaf_pool_need. */
 mlaf_status mlaf_pool_fill(mlaf_pool *pool, void *dst, size_t bytes, size_t first, mlaf_err *err);
-
-#endif

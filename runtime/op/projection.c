@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { SCALE_ROWS = 32 };
-enum { WORKSPACE_ALIGN = 256, LIBRARY_AT = 256 /* in a launch's parameters, behind those of the kernel before */ };
+enum { WORKSPACE_ALIGN = 256, BEHIND_AT = 256 /* in a launch's parameters, behind those of the kernel before */ };
 static const uint64_t THREADS_MOST = UINT32_MAX;     /* of a launch, as AMD's packets count them */
 
 /* The parameter block of kernels with tensor maps; those without take `args` alone. */
@@ -19,8 +19,8 @@ typedef struct parameters {
 } parameters;
 _Static_assert(offsetof(mlaf_projection_kernel_args, w_scale) == 152, "templates/lib/projection/args.h has as many bytes");
 _Static_assert(sizeof(mlaf_projection_kernel_args) == 192, "templates/lib/projection/fp8.h has as many bytes");
-_Static_assert(sizeof(parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
-_Static_assert(sizeof(mlaf_projection_kernel_args) <= LIBRARY_AT, "a library's are behind them");
+_Static_assert(BEHIND_AT + sizeof(parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
+_Static_assert(sizeof(mlaf_projection_kernel_args) <= BEHIND_AT, "the product's are behind them");
 
 static const mlaf_args_table *table_of(const mlaf_point *p) { return p->op->calls->arguments; }
 
@@ -77,10 +77,11 @@ static uint64_t blocks_of(const mlaf_product *p, const mlaf_stage *k) {
 }
 
 /* Workspace layout for library GEMMs: the library's own, which it said when it was loaded, then x through the norm. Kernels want
- * none. */
+ * none, or room for the factor of each token's norm. */
 static size_t normed_at(const mlaf_stage *k) { return (k->workspace + WORKSPACE_ALIGN - 1) / WORKSPACE_ALIGN * WORKSPACE_ALIGN; }
 
 static size_t workspace_of(const mlaf_product *p, const mlaf_bound *b, int64_t rows) {
+  if (b->stage[0].launch.flags & MLAF_KERNEL_NORMED) return sizeof(float) * (size_t)rows;
   return b->stage[1].fn && p->norm ? normed_at(&b->stage[0]) + 2 * (size_t)rows * (size_t)p->inner : b->stage[0].workspace;
 }
 
@@ -101,11 +102,12 @@ static mlaf_status check_aside(const mlaf_product *p, const mlaf_stage *k, int64
   return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld: more blocks than a launch has; project fewer at once", (long long)tokens);
 }
 
-static mlaf_status check_workspace(size_t need, const mlaf_projection_args *a, mlaf_err *err) {
+static mlaf_status check_workspace(const mlaf_stage *k, size_t need, const mlaf_projection_args *a, mlaf_err *err) {
   if (!need || (a->workspace && (uintptr_t)a->workspace % WORKSPACE_ALIGN == 0 && a->workspace_size >= need)) return MLAF_OK;
-  return mlaf_fail(err, MLAF_E_ARG, "workspace is %p of %zu bytes; the library whose product this is wants %zu, %d-byte "
+  return mlaf_fail(err, MLAF_E_ARG, "workspace is %p of %zu bytes; the %s wants %zu, %d-byte "
                    "aligned: mlaf_run_workspace tells, and without MLAF_PLAN_LIBRARY a plan wants none", a->workspace,
-                   a->workspace_size, need, WORKSPACE_ALIGN);
+                   a->workspace_size, k->launch.flags & MLAF_KERNEL_LIBRARY ? "library whose product this is" : "kernel", need,
+                   WORKSPACE_ALIGN);
 }
 
 mlaf_status mlaf_projection_related(const mlaf_bound *b, const mlaf_projection_args *a, const int64_t *n, mlaf_err *err) {
@@ -117,7 +119,7 @@ mlaf_status mlaf_projection_related(const mlaf_bound *b, const mlaf_projection_a
     return mlaf_fail(err, MLAF_E_ARG, "w_head_stride is %lld, must be a multiple of %d rows of %lld: a head's scales are counted "
                      "in rows", (long long)head, SCALE_ROWS, (long long)row);
   const mlaf_status st = check_aside(&p, &b->stage[1], a->tokens, err);
-  return st ? st : check_workspace(workspace_of(&p, b, a->tokens), a, err);
+  return st ? st : check_workspace(&b->stage[0], workspace_of(&p, b, a->tokens), a, err);
 }
 
 /* --- who may run --- */
@@ -128,9 +130,12 @@ mlaf_status mlaf_projection_check_stages(const mlaf_bound *b, mlaf_err *err) {
   if (!k->fn) return mlaf_fail(err, MLAF_E_ARG, "no kernel that projects");
   if (b->knob != 1) return mlaf_fail(err, MLAF_E_ARG, "the knob is %u, and a projection has none: 1", b->knob);
   if (!k->rows_per_wg) return mlaf_fail(err, MLAF_E_ARG, "its kernel has no outputs a workgroup");
-  const bool undone = k->launch.flags & MLAF_KERNEL_LIBRARY && (p.norm || p.rope);
+  const bool library = k->launch.flags & MLAF_KERNEL_LIBRARY, normed = k->launch.flags & MLAF_KERNEL_NORMED;
+  const bool undone = normed || (library && (p.norm || p.rope));
+  if (normed && !p.norm) return mlaf_fail(err, MLAF_E_ARG, "its kernel takes the factors of a norm, and the problem has none");
   if (undone && !b->stage[1].fn)
-    return mlaf_fail(err, MLAF_E_ARG, "a library's product, and no kernel for the %s", p.norm ? "norm" : "rope columns");
+    return mlaf_fail(err, MLAF_E_ARG, "a %s, and no kernel for the %s",
+                     library ? "library's product" : "product that squares nothing", p.norm ? "norm" : "rope columns");
   if (!undone && b->stage[1].fn) return mlaf_fail(err, MLAF_E_ARG, "a second kernel, and nothing that the first leaves undone");
   if (k->launch.n_maps > MLAF_PROJECTION_MAPS)
     return mlaf_fail(err, MLAF_E_TEMPLATE, "%u tensor maps, and a projection has %d", k->launch.n_maps, MLAF_PROJECTION_MAPS);
@@ -192,8 +197,8 @@ static mlaf_tensor tensor_of(const void *launch, const mlaf_map_want *want) {
                        .swizzle = want->swizzle};
 }
 
-/* Prepares the kernel that does what a library leaves undone: workgroups take rows_per_wg tokens of a head. With a norm x becomes
- * what it writes. */
+/* Prepares the kernel that does what the product leaves undone: workgroups take rows_per_wg tokens of a head. With a norm a
+ * library's x becomes what it writes. */
 static void prepare_aside(const mlaf_bound *b, const mlaf_product *p, const mlaf_projection_args *a, filled *f,
                           mlaf_prepared *out) {
   const mlaf_stage *k = &b->stage[1];
@@ -216,7 +221,7 @@ static void prepare_aside(const mlaf_bound *b, const mlaf_product *p, const mlaf
 /* A library's product; strides stay in elements. */
 static void prepare_library(const mlaf_stage *k, const mlaf_product *p, const mlaf_projection_args *a, const filled *f,
                             mlaf_prepared *out) {
-  mlaf_matmul_args *to = (void *)(out->parameters + LIBRARY_AT);
+  mlaf_matmul_args *to = (void *)(out->parameters + BEHIND_AT);
   const mlaf_arg_place *x = &f->x[PROJECTION_X], *w = &f->x[PROJECTION_W], *y = &f->x[PROJECTION_Y];
   *to = (mlaf_matmul_args){.w = w->at,
                            .x = x->at,
@@ -248,10 +253,17 @@ mlaf_status mlaf_projection_prepare(const mlaf_bound *b, uint32_t knob, const vo
   if (!a->tokens) return MLAF_OK;
   fill(&b->point, a, &f, &to->args);
   const mlaf_product p = product_of(&b->point, f.n);
+  const mlaf_projection_kernel_args product = to->args;
+  if (b->stage[1].fn) prepare_aside(b, &p, a, &f, out);
   if (k->launch.flags & MLAF_KERNEL_LIBRARY) {
-    if (b->stage[1].fn) prepare_aside(b, &p, a, &f, out);
     prepare_library(k, &p, a, &f, out);
     return MLAF_OK;
+  }
+  if (b->stage[1].fn) { /* with the factors that that kernel writes */
+    parameters *const behind = (void *)(out->parameters + BEHIND_AT);
+    behind->args = product;
+    behind->args.cos = to->args.y;
+    to = behind;
   }
   const mlaf_status st = mlaf_fill_maps(b->dev, &k->launch, tensor_of, &(mapped){&p, &to->args}, to->maps, err);
   if (st) return st;

@@ -1,8 +1,7 @@
 /* Shared by the projections of a layer: y[t,h,:] = W[h] x[t,h,:] with another dims, prologue and epilogue each. One
  * struct of arguments, one launch, one set of cases; gen/projection/products.lua says what the product of an operation of this
  * kind is, gen/projection/args.lua what a launch takes. */
-#ifndef MLAF_PROJECTION_H
-#define MLAF_PROJECTION_H
+#pragma once
 
 #include <stddef.h>
 
@@ -51,5 +50,3 @@ int64_t mlaf_projection_rows(const void *args);
 int64_t mlaf_projection_rows_of(const mlaf_point *p);
 mlaf_status mlaf_projection_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
 mlaf_work mlaf_projection_work(const mlaf_point *p);
-
-#endif

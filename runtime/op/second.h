@@ -1,6 +1,5 @@
 /* Further forms of an operation's arguments, and the launches that make the first form of them. */
-#ifndef MLAF_SECOND_H
-#define MLAF_SECOND_H
+#pragma once
 
 #include "op/bound.h"
 #include "op/kernel.h"
@@ -34,5 +33,3 @@ typedef struct mlaf_second_form {
   mlaf_status (*prepare_at)(const mlaf_bound *b, const mlaf_function *const *fns, const void *args, void *at, void *first,
                             mlaf_second_prepared *out, mlaf_err *err);
 } mlaf_second_form;
-
-#endif

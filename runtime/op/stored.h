@@ -1,6 +1,5 @@
 /* Numbers of a cached token on the host, exactly as its format stores them (op/cache_format.h). */
-#ifndef MLAF_STORED_H
-#define MLAF_STORED_H
+#pragma once
 
 #include <math.h>
 
@@ -19,16 +18,26 @@ static inline double mlaf_stored_number(mlaf_stored type, int32_t dtype, const u
 /* A byte of ue8m0, a power of two. */
 static inline float mlaf_stored_power(unsigned char code) { return code == 255 ? NAN : ldexpf(1, code - 127); }
 
-/* The parts of a token in a page of `tokens`, whose first row is at `page`. */
+/* A page of `tokens` in host memory: its first rows in both tensors, and bytes from row to row. */
+typedef struct mlaf_stored_page {
+  void *rows, *second; /* second: of formats that have one */
+  int64_t row, second_row, tokens;
+} mlaf_stored_page;
+
+/* The parts of a token of a page. second: its row in the second tensor, which has one of the others. */
 typedef struct mlaf_stored_token {
-  unsigned char *latent, *rope, *scales;
+  unsigned char *latent, *rope, *scales, *second;
 } mlaf_stored_token;
-static inline mlaf_stored_token mlaf_stored_token_of(const mlaf_cache_format *f, int rank, int rope, void *page,
-                                                     int64_t row_bytes, int64_t tokens, int64_t slot) {
-  unsigned char *const row = (unsigned char *)page + slot * row_bytes;
-  return (mlaf_stored_token){row, row + mlaf_extent_bytes(f->rope_at, rank, rope),
-                             f->aside ? (unsigned char *)page + tokens * row_bytes + slot * f->aside
-                                      : row + mlaf_extent_bytes(f->scales_at, rank, rope)};
+static inline mlaf_stored_token mlaf_stored_token_of(const mlaf_cache_format *f, int rank, int rope, const mlaf_stored_page *page,
+                                                     int64_t slot) {
+  unsigned char *const rows = page->rows, *const row = rows + slot * page->row;
+  mlaf_stored_token t = {row, row + mlaf_extent_bytes(f->rope_at, rank, rope),
+                         f->aside ? rows + page->tokens * page->row + slot * f->aside
+                                  : row + mlaf_extent_bytes(f->scales_at, rank, rope), NULL};
+  if (f->second.of && page->second) t.second = (unsigned char *)page->second + slot * page->second_row;
+  if (f->second.of == MLAF_PART_ROPE) t.rope = t.second;
+  if (f->second.of == MLAF_PART_SCALES) t.scales = t.second;
+  return t;
 }
 
 /* The scale of a column of a token's latent; 1: it holds none. */
@@ -39,5 +48,3 @@ static inline float mlaf_stored_factor(const mlaf_cache_format *f, const unsigne
   memcpy(&scale, scales + 4 * (column / f->group), sizeof scale);
   return scale;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* An operation whose arguments are a table (op/args_table.h): its verification cases, its timing data and its comparison come
  * from that, too. An operation's own file says what no table can: the fp64 reference, and inputs that are not plain random
  * numbers. */
-#ifndef MLAF_TABLE_H
-#define MLAF_TABLE_H
+#pragma once
 
 #include <math.h>
 
@@ -20,6 +19,8 @@ typedef struct mlaf_table_case {
   /* Tensors (bits): of any strides whose second axis is the inner one; that are NULL. */
   uint32_t flags, straight, without;
   int64_t count; /* rows of input; fewer where they are more than table->case_rows; 0: by that */
+  const int32_t *lengths; /* of timing data: context lengths of n_lengths requests; NULL: it has none */
+  int64_t n_lengths;
   const double *scalars; /* in the order of the table */
   const void *options;   /* struct <operation>_options; NULL: none are given */
 } mlaf_table_case;
@@ -31,7 +32,10 @@ typedef struct mlaf_host_tensor {
   bool absent;           /* the problem has none, or this launch */
   int64_t stride[MLAF_ARG_AXES], count; /* elements */
   bool pooled;           /* of timing data: it lies in the pool, */
-  size_t first;          /* from this byte of its set on */
+  uint8_t *pattern;      /* or is bytes that repeat (op/pattern.h); NULL: it is not */
+  int lies_in;           /* the tensor that has its memory, itself or one before it */
+  size_t first;          /* its first byte there, or in its set of the pool */
+  size_t per_set;        /* bytes from a set's pattern to the next one's; 0: all sets have the same memory */
 } mlaf_host_tensor;
 
 /* All tensors and scalars of a launch on the host. */
@@ -47,6 +51,10 @@ typedef struct mlaf_host {
   int walk[MLAF_WALK_AXES];     /* sizes: rows of the launch on both axes; 0: there is no such axis */
   int64_t *more;               /* numbers for the operation's own use, as many as the size table->more says */
   const uint16_t *pool;        /* of timing data: what repeats in inputs without memory of their own */
+  size_t set_bytes;            /* of timing data: that a set has in the pool */
+  const int32_t *lengths;      /* as the case has them */
+  int64_t n_lengths;
+  const struct mlaf_host *before; /* of a chained launch: the one whose output is its input; NULL: it is in memory */
 } mlaf_host;
 
 /* An element, or a row's first one. */
@@ -68,7 +76,8 @@ typedef struct mlaf_rows {
   mlaf_want_row want[MLAF_TABLE_OUTPUTS]; /* in the order of the outputs that there are */
   char *note;                        /* MLAF_NOTE bytes for what a message should say of the row; NULL: nobody asks */
   double diff2, ref2; /* sums over rows that the operation measures, where its error is relative */
-  size_t set;
+  int nth, nth_before; /* sets of timing data; of the launch before a chained one */
+  void *scratch;       /* as hooks->scratch asks for */
   void *memory;
 } mlaf_rows;
 
@@ -82,6 +91,10 @@ typedef struct mlaf_table_hooks {
   mlaf_status (*inject)(mlaf_host *h, mlaf_inject inject, mlaf_rng *rng, mlaf_err *err);
   /* Fills inputs of timing data that the pool does not have. NULL: there are none. */
   void (*draw_timing)(mlaf_host *h, mlaf_rng *rng);
+  /* A byte of timing data whose elements are of 1 byte; NULL: draw_timing fills those. */
+  uint8_t (*code)(const mlaf_host *h, mlaf_rng *rng);
+  /* The least work of a launch over requests of h->lengths; NULL: the problem's. */
+  mlaf_work (*work)(const mlaf_host *h);
 
   /* Rows of input of a case; NULL: the table says. */
   int64_t (*count)(const mlaf_point *p, const mlaf_table_case *c);
@@ -97,6 +110,12 @@ typedef struct mlaf_table_hooks {
   int64_t (*place)(const mlaf_host *h, int tensor, int64_t i, int64_t j);
   /* The place of an output's row in timing data. */
   void (*find)(const mlaf_host *h, int tensor, int64_t row, int64_t *i, int64_t *j);
+  /* Bytes that a reference wants at hand in r->scratch. NULL: none. */
+  size_t (*scratch)(const mlaf_host *h);
+  /* False of rows that a case leaves to others, as its reference would take too long. NULL: all are compared. */
+  bool (*compared)(const mlaf_host *h, int64_t i, int64_t j);
+  /* The bound of a launch's error, where it is relative; NULL: the problem's. */
+  double (*bound)(const mlaf_host *h);
   /* The error of `got`, a row of the k-th output, with its worst column and that one's value; below 0: as other tensors' are.
    * It adds to the sums of r where the error is relative. */
   double (*off)(mlaf_rows *r, int k, const void *got, int *column, double *is);
@@ -104,6 +123,7 @@ typedef struct mlaf_table_hooks {
 
 typedef struct mlaf_table {
   const mlaf_args_table *args;
+  size_t args_size;             /* of the struct of arguments */
   const mlaf_table_hooks *hooks;
   const mlaf_table_case *cases;
   int dtype_field;              /* of the problem; -1: none */
@@ -113,6 +133,7 @@ typedef struct mlaf_table {
   double ulps;                  /* bound of 16-bit outputs */
   const mlaf_table_case *timing;
   bool cold;                    /* each launch finds its inputs cold */
+  bool lengths;                 /* timing data are requests: the problem's `batch`, of lengths about its `ctx` */
   bool relative;                /* errors of rows are relative: of one at most twice the bound, of all together the bound */
 } mlaf_table;
 
@@ -164,11 +185,12 @@ static inline mlaf_want_row *mlaf_rows_want(mlaf_rows *r, int tensor) {
 double mlaf_rows_off(mlaf_rows *r, int k, const void *got, int *column, double *is);
 /* The error of all rows together that were measured, where it is relative; else 0. */
 static inline double mlaf_rows_whole(const mlaf_rows *r) { return r->ref2 > 0 ? sqrt(r->diff2 / r->ref2) : 0; }
-/* The bound of that. */
+static inline double mlaf_host_bound(const mlaf_host *h) {
+  return h->table->hooks->bound ? h->table->hooks->bound(h) : h->point.op->calls->bound(&h->point);
+}
+/* The bound of a row's error. */
 double mlaf_rows_bound(const mlaf_host *h, int tensor);
 /* "token 3, head 5": of the k-th output */
 void mlaf_rows_name(const mlaf_host *h, int k, int64_t i, int64_t j, char *out, size_t size);
 /* "column 3 is 1.5, reference 1.25" */
 void mlaf_rows_fault(const mlaf_rows *r, int k, int column, double is, char *out, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* The functions of an operation's record (op/calls.h) that follow from its table. */
-#ifndef MLAF_TABLE_CALLS_H
-#define MLAF_TABLE_CALLS_H
+#pragma once
 
 #include "op/args_launch.h"
 #include "op/table.h"
@@ -15,8 +14,9 @@ typedef struct mlaf_made_case {
 
 MLAF_CASE_FUNCTIONS(mlaf_table);
 double mlaf_table_bound(const mlaf_point *p);
+/* Chained case: its input is taken from the previous case's output instead of memory. `before` outlives it. */
+mlaf_status mlaf_table_chain_case(mlaf_case *c, const mlaf_case *before, mlaf_err *err);
 
 /* --- table_data.c --- */
 MLAF_DATA_FUNCTIONS(mlaf_table);
-
-#endif
+void mlaf_table_chain_data(mlaf_data *d, const mlaf_data *before); /* sets are counted as those of `before` are */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "op/pattern.h"
 #include "op/table.h"
 #include "op/ulp.h"
 
@@ -64,8 +65,9 @@ static int64_t gap_of(const mlaf_host *h, int tensor) {
 void mlaf_host_init(mlaf_host *h, const mlaf_point *p, const mlaf_table_case *c, int64_t count) {
   const mlaf_table *table = p->op->calls->table;
   const mlaf_args_table *a = table->args;
-  const uint32_t size = (uint32_t)p->op->calls->args_size, flags = c->flags | (c->in_place ? a->in_place_flag : 0);
-  *h = (mlaf_host){.table = table, .point = *p, .options = c->options};
+  const uint32_t size = (uint32_t)table->args_size, flags = c->flags | (c->in_place ? a->in_place_flag : 0);
+  *h = (mlaf_host){.table = table, .point = *p, .options = c->options, .lengths = c->lengths, .n_lengths = c->n_lengths};
+  for (int i = 0; i < MLAF_ARG_TENSORS; i++) h->t[i].lies_in = i;
   h->dtype = table->dtype_field < 0 ? 0 : p->v[table->dtype_field];
   put(h, 0, &size, sizeof size);
   put(h, a->flags_at, &flags, sizeof flags);
@@ -104,6 +106,7 @@ void mlaf_host_free(mlaf_host *h) {
   for (int i = 0; i < MLAF_ARG_TENSORS; i++) {
     free(h->t[i].data);
     free(h->t[i].mine);
+    if (h->t[i].lies_in == i) free(h->t[i].pattern);
   }
 }
 
@@ -144,7 +147,9 @@ mlaf_status mlaf_rows_open(const mlaf_host *h, mlaf_rows *r, mlaf_err *err) {
   const size_t wanted = bytes;
   for (int i = 0; i < h->table->args->n_tensors; i++)
     if (h->t[i].pooled) bytes += 2 * (size_t)mlaf_host_columns(h, i);
-  *r = (mlaf_rows){.h = h, .memory = malloc(bytes)};
+  const size_t numbers = (bytes + 15) / 16 * 16, more = h->table->hooks->scratch ? h->table->hooks->scratch(h) : 0;
+  *r = (mlaf_rows){.h = h, .memory = malloc(numbers + more)};
+  r->scratch = (char *)r->memory + numbers;
   if (!r->memory) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a row of %zu bytes", bytes);
   double *at = r->memory;
   for (int k = 0; k < h->n_outputs; k++) {
@@ -163,9 +168,12 @@ void mlaf_rows_close(mlaf_rows *r) { free(r->memory); }
 void mlaf_rows_read(const mlaf_rows *r, int tensor, int64_t at, int64_t n, void *out) {
   const size_t bytes = (size_t)mlaf_element_bytes(&r->h->table->args->tensors[tensor], r->h->n),
                block = MLAF_POOL_BLOCK * sizeof(uint16_t);
-  const size_t size = bytes * (size_t)n, from = r->set + r->h->t[tensor].first + bytes * (size_t)at;
-  if (!r->h->t[tensor].pooled) memcpy(out, r->h->t[tensor].data + bytes * (size_t)at, size);
-  for (size_t i = 0, step; r->h->t[tensor].pooled && i < size; i += step) {
+  const mlaf_host_tensor *t = &r->h->t[tensor];
+  const size_t size = bytes * (size_t)n, from = (t->pooled ? r->h->set_bytes : t->per_set) * (size_t)r->nth + t->first
+                                                + bytes * (size_t)at;
+  if (t->pattern) mlaf_pattern_read(t->pattern, from, size, out);
+  else if (!t->pooled) memcpy(out, t->data + bytes * (size_t)at, size);
+  for (size_t i = 0, step; t->pooled && i < size; i += step) {
     const size_t here = (from + i) % block;
     step = size - i < block - here ? size - i : block - here;
     memcpy((char *)out + i, (const char *)r->h->pool + here, step);
@@ -228,7 +236,7 @@ double mlaf_rows_off(mlaf_rows *r, int k, const void *got, int *column, double *
 
 double mlaf_rows_bound(const mlaf_host *h, int tensor) {
   if (h->table->args->tensors[tensor].element == MLAF_ELEMENT_F32) return 1;
-  return h->point.op->calls->bound(&h->point) * (h->table->relative ? 2 : 1);
+  return mlaf_host_bound(h) * (h->table->relative ? 2 : 1);
 }
 
 void mlaf_rows_name(const mlaf_host *h, int k, int64_t i, int64_t j, char *out, size_t size) {

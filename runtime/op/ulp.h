@@ -1,6 +1,5 @@
 /* Error of a stored 16-bit number relative to an fp64 one, in units of its last place. */
-#ifndef MLAF_ULP_H
-#define MLAF_ULP_H
+#pragma once
 
 #include <math.h>
 
@@ -20,5 +19,3 @@ static inline double mlaf_off16(int32_t dtype, uint16_t got, double want, double
   if (isnan(want) || isnan(x)) return isnan(want) && isnan(x) ? 0 : INFINITY;
   return fmax(0, fabs(x - want) - slack) / mlaf_ulp16(dtype, want);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Result of a verification. */
-#ifndef MLAF_VERIFIED_H
-#define MLAF_VERIFIED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ typedef struct mlaf_verify_result {
   char detail[1024]; /* "" when correct; else case, request, token, head, column of the worst element, and the values */
   char command[640]; /* reproduces this run */
 } mlaf_verify_result;
-
-#endif

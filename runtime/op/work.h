@@ -1,6 +1,5 @@
 /* Least work of a launch, to compare a time with. */
-#ifndef MLAF_WORK_H
-#define MLAF_WORK_H
+#pragma once
 
 typedef struct mlaf_work {
   double bytes;      /* that the fastest possible kernel moves */
@@ -11,5 +10,3 @@ typedef struct mlaf_work {
 
 /* Bytes that a rate in GB/s counts. */
 static inline double mlaf_work_main(const mlaf_work *w) { return w->main_bytes > 0 ? w->main_bytes : w->bytes; }
-
-#endif

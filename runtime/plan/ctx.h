@@ -1,6 +1,5 @@
 /* Inside a context: for the planner, the tuner and the command line, which live in the same library. */
-#ifndef MLAF_CTX_H
-#define MLAF_CTX_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -67,5 +66,3 @@ mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, mlaf_plan *plan, const mlaf_pla
 mlaf_status mlaf_ctx_gen(mlaf_ctx *ctx, mlaf_gen **out, mlaf_err *err);
 /* The compiler's identity, NULL (and no error) when no compiler is installed: then staleness is not judged. */
 const char *mlaf_ctx_toolchain(mlaf_ctx *ctx);
-
-#endif

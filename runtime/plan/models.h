@@ -1,9 +1,6 @@
 /* The shipped model table, made at build time from tuning/models.tsv. */
-#ifndef MLAF_MODELS_H
-#define MLAF_MODELS_H
+#pragma once
 
 #include "mlaforge/problem.h"
 
 extern const mlaf_model mlaf_models[]; /* ends with a row whose name is NULL */
-
-#endif

@@ -1,7 +1,6 @@
 /* Measurements near a problem that nobody tuned: the choices within reach, and what else was timed for their problems. From it
  * the generator says which variant should serve (gen/nearby.lua). The planner and `db why` ask here, so both say the same. */
-#ifndef MLAF_NEARBY_H
-#define MLAF_NEARBY_H
+#pragma once
 
 #include "db/db.h"
 #include "gen/gen.h"
@@ -35,5 +34,3 @@ mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const mlaf_p
                                mlaf_gen_nearby *out, mlaf_err *err);
 /* Why it was taken, in a sentence for people. */
 void mlaf_nearby_reason(const mlaf_nearby *n, const mlaf_gen_nearby *x, char *out, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* Plans of any operation, by points: what the public functions are made of, generic (mlaforge/operation.h) and typed ones
  * (runtime/ops/<operation>/face). */
-#ifndef MLAF_PLAN_INTERNAL_H
-#define MLAF_PLAN_INTERNAL_H
+#pragma once
 
 #include "mlaforge/plan.h"
 #include "mlaforge/tune.h"
@@ -56,5 +55,3 @@ mlaf_status mlaf_tune_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_tune_opt
 typedef size_t (*mlaf_warm_size_fn)(void *user, const mlaf_plan *plan, const mlaf_point *p);
 mlaf_status mlaf_warm_between(mlaf_ctx *ctx, const mlaf_point *from, const mlaf_point *to, const mlaf_plan_opts *opts,
                               mlaf_warm_size_fn workspace, void *user, mlaf_warm_up_result *out);
-
-#endif

@@ -294,6 +294,13 @@ static bool library_serves(const planner *p, const mlaf_choice *c, mlaf_err *why
   return why->status == MLAF_OK;
 }
 
+/* A kernel that wants workspace serves as a library's product does, where the caller allows one. */
+static bool workspace_serves(const planner *p, const mlaf_choice *c, mlaf_err *why) {
+  if (p->opts->flags & MLAF_PLAN_LIBRARY || mlaf_is_library(c->variant) || !mlaf_wants_workspace(c->variant)) return true;
+  mlaf_fail(why, MLAF_E_NOT_TUNED, "it wants workspace, which the caller does not allow (MLAF_PLAN_LIBRARY)");
+  return false;
+}
+
 /* Called by the database in order of preference. */
 static bool accept_choice(void *user, const mlaf_choice *c) {
   planner *p = user;
@@ -302,6 +309,10 @@ static bool accept_choice(void *user, const mlaf_choice *c) {
   if (mlaf_is_library(c->variant) && !library_serves(p, c, &why)) { /* one note does for all */
     if (!p->library) does_not_apply(p, c, &why);
     p->library = true;
+    return false;
+  }
+  if (!workspace_serves(p, c, &why)) {
+    does_not_apply(p, c, &why);
     return false;
   }
   if (is_refused(p, c) || p->n_refused == REFUSED_MAX) return false;

@@ -1,6 +1,5 @@
 /* The ladder: from a problem to a loaded variant, and where it came from. */
-#ifndef MLAF_PLANNER_H
-#define MLAF_PLANNER_H
+#pragma once
 
 #include "plan/ctx.h"
 #include "run/build.h"
@@ -53,5 +52,3 @@ void mlaf_planner_find_missing(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_pl
  * way (damaged files, too far) leaves a note. */
 mlaf_status mlaf_planner_bundle(mlaf_ctx *ctx, const mlaf_point *p, bool in_reach, mlaf_planned *out, mlaf_text *notes,
                                 mlaf_err *err);
-
-#endif

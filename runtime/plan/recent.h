@@ -5,8 +5,7 @@
  * push the first ones out. <cache>/recent/<target>.tsv and <target>-later.tsv: lines "key of the code\tsymbol", the latest first.
  * They are hints: what is damaged, gone from the cache or refused by the driver is passed over, and a plan that wants other
  * kernels loads them as ever. */
-#ifndef MLAF_RECENT_H
-#define MLAF_RECENT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -39,5 +38,3 @@ void mlaf_recent_load(struct mlaf_ctx *ctx);
 /* A plan stands on this build. The context's lock must be held. */
 void mlaf_recent_note(struct mlaf_ctx *ctx, const struct mlaf_build *b);
 void mlaf_recent_clear(mlaf_recent *r, struct mlaf_device *dev);
-
-#endif

@@ -1,6 +1,5 @@
 /* The plans a context has made, by problem: what mlaf_plan_get looks into. Readers take no lock. */
-#ifndef MLAF_REGISTRY_H
-#define MLAF_REGISTRY_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -63,5 +62,3 @@ bool mlaf_registry_has(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts 
 void mlaf_registry_init(mlaf_registry *r);
 /* Releases every plan. */
 void mlaf_registry_clear(mlaf_registry *r);
-
-#endif

@@ -1,6 +1,5 @@
 /* The kernels that make the first form of arguments of a further one (op/second.h), loaded for a context and its plans. */
-#ifndef MLAF_SECOND_KERNEL_H
-#define MLAF_SECOND_KERNEL_H
+#pragma once
 
 #include "op/calls.h"
 #include "plan/ctx.h"
@@ -21,5 +20,3 @@ mlaf_status mlaf_second_kernels_open(mlaf_ctx *ctx, const mlaf_second_form *form
 /* `fns` with the form's kernels; NULL until all are loaded. Takes no lock. */
 const mlaf_function *const *mlaf_second_kernels(mlaf_shared *s, const mlaf_second_form *form,
                                                 const mlaf_function *fns[MLAF_SECOND_KERNELS_EACH]);
-
-#endif

@@ -1,6 +1,5 @@
 /* The workspaces that are kept by stream (mlaforge/context.h). */
-#ifndef MLAF_WORKSPACES_H
-#define MLAF_WORKSPACES_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -48,5 +47,3 @@ typedef struct mlaf_borrowed {
 struct mlaf_shared;
 mlaf_status mlaf_workspace_borrow(struct mlaf_shared *shared, void *stream, size_t bytes, mlaf_borrowed *out, mlaf_err *err);
 void mlaf_workspace_give_back(const mlaf_borrowed *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* The report: what the database knows of one device, gathered, and the page made of it. */
-#ifndef MLAF_REPORT_H
-#define MLAF_REPORT_H
+#pragma once
 
 #include "base/base.h"
 #include "db/db.h"
@@ -69,5 +68,3 @@ void mlaf_report_page(mlaf_text *t, const char *database, const report_device *d
 /* --- trace.c --- */
 /* A Chrome trace of the waves of one CU, at most about 16 MB; one process per launch. */
 mlaf_status mlaf_report_trace(const char *path, const struct mlaf_profile *p, size_t n, mlaf_err *err);
-
-#endif

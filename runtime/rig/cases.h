@@ -1,6 +1,5 @@
 /* The cases of the founding documents, and how a row of one is run on a device. */
-#ifndef MLAF_RIG_CASES_H
-#define MLAF_RIG_CASES_H
+#pragma once
 
 #include "rig/rig.h"
 
@@ -49,5 +48,3 @@ layer_setup layer_case_setup(const founding_case *f, const case_row *row, layer_
 /* Each form of a row, checked and timed. A form that fails is told to `watch` and does not end the row; E_CANCELLED does. */
 mlaf_status layer_case_run(rig_env *env, const founding_case *f, const case_row *row, layer_weights *weights,
                            const case_watcher *watch);
-
-#endif

@@ -1,7 +1,6 @@
 /* The forms that mlaforge layer runs as a chain of operations. All begin and end as the layer does: projections of the hidden
  * states, query heads, rows appended and queries turned; o_proj. What lies between is a form's own. */
-#ifndef MLAF_CLI_LAYER_CHAIN_H
-#define MLAF_CLI_LAYER_CHAIN_H
+#pragma once
 
 #include "rig/rig.h"
 #include "run/tool.h"
@@ -36,5 +35,3 @@ mlaf_status chain_acc_open(chain *x);
 void chain_acc_close(chain *x);
 /* From turned queries to values. Called behind those who append. */
 mlaf_status chain_acc_attend(const chain *x, int set, const mlaf_layer_args *a);
-
-#endif

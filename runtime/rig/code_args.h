@@ -1,6 +1,5 @@
 /* One launch of any code object, with arguments that a JSON text describes: docs/emulator.md. */
-#ifndef MLAF_RIG_CODE_ARGS_H
-#define MLAF_RIG_CODE_ARGS_H
+#pragma once
 
 #include "base/base.h"
 #include "device/device.h"
@@ -20,5 +19,3 @@ mlaf_status mlaf_code_call_open(mlaf_device *dev, const char *code_path, const c
 void mlaf_code_call_close(code_call *code);
 /* Launch it once, wait, and write the buffers that are to be saved. */
 mlaf_status mlaf_code_call_run(code_call *code, mlaf_err *err);
-
-#endif

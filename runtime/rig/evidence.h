@@ -1,6 +1,5 @@
 /* Evidence: how many instructions of each kind one round of a kernel's hot loop has. */
-#ifndef MLAF_RIG_EVIDENCE_H
-#define MLAF_RIG_EVIDENCE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -36,5 +35,3 @@ void mlaf_count_rig_close(count_rig *rig);
 /* Run a decode kernel once and count. */
 mlaf_status mlaf_count_rig_count(count_rig *rig, const mlaf_kernel_desc *desc, const void *code, size_t size, rig_evidence *out,
                                  mlaf_err *err);
-
-#endif

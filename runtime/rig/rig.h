@@ -1,6 +1,5 @@
 /* A layer with random weights on a device: made, checked against its forms in fp64, and timed. Commands and tests use it. */
-#ifndef MLAF_RIG_H
-#define MLAF_RIG_H
+#pragma once
 
 #include "check/ceilings.h"
 #include "device/record.h"
@@ -236,5 +235,3 @@ typedef struct layer_crossing {
 mlaf_status layer_crossing_lead(layer_crossing *x, int32_t n, mlaf_timing *absorbed, mlaf_timing *expanded);
 /* Stores `tokens` as the choice of the problem that crossover_point says. */
 mlaf_status layer_crossing_store(layer_crossing *x, const mlaf_point *problem, int32_t tokens);
-
-#endif

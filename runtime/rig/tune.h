@@ -1,6 +1,5 @@
 /* Tuning of a layer: which of its stages share a kernel, found by whole layers in turns. */
-#ifndef MLAF_RIG_TUNE_H
-#define MLAF_RIG_TUNE_H
+#pragma once
 
 #include "rig/rig.h"
 
@@ -38,5 +37,3 @@ typedef struct layer_tune_opts {
 mlaf_status layer_tune(rig_env *env, const layer_setup *s, const layer_tune_opts *opts, layer_tuned *out);
 /* The fastest; NULL: none passed. It is the choice unless one of an earlier run stands and is not clearly slower. */
 const layer_trial *layer_tuned_best(const layer_tuned *t);
-
-#endif

@@ -1,7 +1,6 @@
 /* From a variant, or a stored choice, to kernels on a device: references, sources, code objects, the loaded variant. The planner
  * and the tuner use the same steps, so what the tuner measured is what the plan loads. */
-#ifndef MLAF_BUILD_H
-#define MLAF_BUILD_H
+#pragma once
 
 #include "compile/compile.h"
 #include "db/db.h"
@@ -66,5 +65,3 @@ mlaf_status mlaf_build_load_one(const mlaf_build *b, mlaf_device *dev, mlaf_modu
 /* Render a kernel and fill its compile job, which borrows *source (malloc'ed) and the generator's options. */
 mlaf_status mlaf_build_render(mlaf_gen *g, const char *target, const mlaf_kernel_ref *ref, char **source,
                               char src_hash[MLAF_HASH_HEX], mlaf_compile_job *job, mlaf_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* Which hash each template has in the generator at hand, and under which key the code of a kernel lies: asked of Lua once,
  * remembered in a file beside the code objects under the stamp of the generator's files, so that a warm plan opens no Lua state
  * or, where it must, renders no source. */
-#ifndef MLAF_HASHES_H
-#define MLAF_HASHES_H
+#pragma once
 
 #include "base/base.h"
 
@@ -25,5 +24,3 @@ void mlaf_hashes_add(mlaf_hashes *h, const char *target, const char *name, const
 bool mlaf_hashes_put(mlaf_hashes *h, const char *target, const char *name, const char *hash);
 void mlaf_hashes_save(const mlaf_hashes *h);
 void mlaf_hashes_free(mlaf_hashes *h);
-
-#endif

@@ -1,7 +1,6 @@
 /* A variant on a device: kernels loaded from code objects and launched. Plan, verify, bench and tune all go through here, so that
  * the kernels' parameters and grids are filled in exactly one place: by its operation (op/calls.h). */
-#ifndef MLAF_LOADED_H
-#define MLAF_LOADED_H
+#pragma once
 
 #include "db/db.h"
 #include "device/series.h"
@@ -50,5 +49,3 @@ mlaf_status mlaf_loaded_launch(const mlaf_loaded *l, uint32_t knob, const void *
  * stream. Nothing is launched where anything is wrong. */
 mlaf_status mlaf_loaded_launch_within(const mlaf_loaded *l, uint32_t knob, const void *args, const mlaf_second_prepared *around,
                                       mlaf_series *to, void *stream, mlaf_err *err);
-
-#endif

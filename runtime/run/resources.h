@@ -1,7 +1,6 @@
 /* Who may run: the one rule that planner, bundle (made and loaded), tuner and `mlaforge compile` hold a code object to. Whatever
  * it refuses is MLAF_E_TEMPLATE, in the same words everywhere: the kernel is not what its template promised. */
-#ifndef MLAF_RESOURCES_H
-#define MLAF_RESOURCES_H
+#pragma once
 
 #include "compile/compile.h"
 #include "gen/gen.h"
@@ -42,5 +41,3 @@ uint32_t mlaf_resources_vgpr(const mlaf_kernel_meta *meta);
 /* The shape reaches a launch twice: compiled into the kernels (`params`), and from the problem, by which the launch is laid out.
  * E_ARG where a parameter that has a field's name has not its value. */
 mlaf_status mlaf_shape_check(const mlaf_point *p, const char *symbol, const char *params, mlaf_err *err);
-
-#endif

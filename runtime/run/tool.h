@@ -1,7 +1,6 @@
 /* Kernels that are no part of a variant: what measurements and long runs need (templates/ itself). Compiled as every other
  * kernel is, cached as every other. */
-#ifndef MLAF_TOOL_H
-#define MLAF_TOOL_H
+#pragma once
 
 #include "compile/compile.h"
 #include "device/device.h"
@@ -35,5 +34,3 @@ typedef struct mlaf_read_args {
   void *out; /* 4 bytes */
   uint32_t never, blocks, passes;
 } mlaf_read_args;
-
-#endif

@@ -2,8 +2,7 @@
  * planning with effort MEASURE both call mlaf_tuner_run. The order is fixed: nothing is timed that was not verified
  * against the fp64 reference with its own split count on this device, and each finished candidate is in the database
  * before the next one begins, so that an interrupted run goes on where it stopped. */
-#ifndef MLAF_TUNE_H
-#define MLAF_TUNE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -165,5 +164,3 @@ mlaf_status mlaf_tuner_run(const mlaf_tuner_env *env, const mlaf_point *p, const
 mlaf_status mlaf_tuner_lock(const mlaf_device *dev, const mlaf_log *log, const atomic_bool *cancel,
                             double deadline, int *fd, mlaf_err *err);
 void mlaf_tuner_unlock(int fd);
-
-#endif

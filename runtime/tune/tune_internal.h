@@ -1,6 +1,5 @@
 /* Inside the tuner: the candidate table, the kernel table with its compile thread, and one candidate's trial. */
-#ifndef MLAF_TUNE_INTERNAL_H
-#define MLAF_TUNE_INTERNAL_H
+#pragma once
 
 #include <pthread.h>
 
@@ -169,5 +168,3 @@ mlaf_status mlaf_tuner_record(tuner *t, const tune_candidate *c, mlaf_err *err);
 bool mlaf_tuner_stop(const tuner *t); /* cancelled or out of time */
 bool mlaf_tuner_cancelled(const tuner *t);
 void mlaf_tuner_report(tuner *t, const char *activity, const tune_candidate *c);
-
-#endif

@@ -1,7 +1,6 @@
 /* A locale whose decimal point is a comma, as in half of Europe, without the locales that a machine may lack: glibc's own file
  * format (a magic number, the number of fields, their offsets), written where $LOCPATH then points. */
-#ifndef MLAF_TEST_COMMA_H
-#define MLAF_TEST_COMMA_H
+#pragma once
 
 #include <locale.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ static inline bool comma_set(const char *dir) {
   snprintf(text, sizeof text, "%.1f", 1.5);
   return set && strcmp(text, "1,5") == 0;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* A disk that fills up at a chosen moment: a child process whose n-th call that needs space below a directory (write, create,
  * grow, flush, rename, mkdir) fails with ENOSPC, alone or with all that follow. The kernel hands the calls of the child, and of
  * what it starts, to us (seccomp's user notification), so that those of libraries and of stdio are among them. Linux 5.5. */
-#ifndef MLAF_TEST_FULL_DISK_H
-#define MLAF_TEST_FULL_DISK_H
+#pragma once
 
 #include <errno.h>
 #include <fcntl.h>
@@ -171,5 +170,3 @@ static full_disk_result full_disk_run(const full_disk *d, int (*body)(void *user
   if (r.possible) close(listener);
   return r;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * moments are drawn from a shorter while then, and from a longer one after a kill, so that on fast, slow and busy machines
  * alike about seven of ten hit, and any moment of a life may be the last. MLAF_KILL_POINTS says how many have to hit; 200 in
  * a full run. */
-#ifndef MLAF_TEST_KILLING_H
-#define MLAF_TEST_KILLING_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -57,5 +56,3 @@ static inline bool killing_hits(killing *k, pid_t child) {
 static inline void killing_report(const killing *k, const char *what) {
   print_message("%d %s killed in mid-work, of %d started\n", k->hit, what, k->tried);
 }
-
-#endif

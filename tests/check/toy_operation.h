@@ -1,7 +1,6 @@
 /* An operation that no folder has, with a kernel of its own: y = -x in bf16, the sum of each row of x, and a mark at every even
  * row of a tensor whose odd rows must stay. So that bench, soak and verify are seen to need no operation that they know. */
-#ifndef MLAF_TEST_TOY_OPERATION_H
-#define MLAF_TEST_TOY_OPERATION_H
+#pragma once
 
 #include <math.h>
 #include <stdio.h>
@@ -259,5 +258,3 @@ static const mlaf_field toy_fields[] = {
 static const char *const toy_stages[] = {"only", NULL};
 static const mlaf_op toy_op = {.name = "toy", .example = "toy:w64,t16", .fields = toy_fields, .n_fields = 2, .stages = toy_stages,
                                .calls = &toy_calls};
-
-#endif

@@ -1,6 +1,5 @@
 /* Runs the built mlaforge in a directory of its own and keeps what it wrote. */
-#ifndef MLAF_TEST_CLI_FIXTURE_H
-#define MLAF_TEST_CLI_FIXTURE_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <dirent.h>
@@ -129,5 +128,3 @@ static inline int each_json(const char *out, void (*fn)(void *user, const char *
   }
   return n;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by the compile tests: a compiler with its own cache folder, small kernels, what is seen of a process from outside. */
-#ifndef MLAF_TEST_COMPILE_FIXTURE_H
-#define MLAF_TEST_COMPILE_FIXTURE_H
+#pragma once
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -127,5 +126,3 @@ static inline int count_descriptors(void) {
   closedir(d);
   return n;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * compiled in both ways, and so is one in 16 of the others: the answers are the same, byte for byte, or the worker ends. Where
  * anything else goes wrong (another ROCm, a text that does not compile) the compiler is asked as it always is, and so it is for
  * unoptimised code, which differs with such a header. */
-#ifndef MLAF_MEMO_HEADER_H
-#define MLAF_MEMO_HEADER_H
+#pragma once
 
 #include <dlfcn.h>
 
@@ -150,5 +149,3 @@ static mlaf_status work_by_header(const char *path, bool sampled, libraries *l, 
   if (!made && rename(fresh, path)) unlink(fresh);
   return status;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Cubins for the fake CUDA driver, which looks at nothing in them but what the back end reads, too. */
-#ifndef MLAF_TEST_CUBIN_H
-#define MLAF_TEST_CUBIN_H
+#pragma once
 
 #include <elf.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ static inline void put_cubin_meta(cubin *c, const char *kernel, uint32_t bytes, 
                                 .sh_offset = offsetof(cubin, own), .sh_size = sizeof c->own};
   c->head.e_shnum = 6;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* One pass through everything the cuda back end does, on the fake driver; and the cubin it loads. */
-#ifndef MLAF_TEST_CUDA_LIFE_H
-#define MLAF_TEST_CUDA_LIFE_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -96,5 +95,3 @@ static inline mlaf_status cuda_life(mlaf_err *err) {
   mlaf_device_close(dev);
   return st;
 }
-
-#endif

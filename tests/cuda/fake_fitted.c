@@ -44,7 +44,7 @@ static void put_share(const mlaf_decode_args *a, int request, int share, uint32_
 /* Into how many parts this launch cuts its batch, 0: into none; the first block tells it. */
 static int decide(const mlaf_decode_args *a, const fake_block *b, int *id) {
   const int slots = fit_slots(a), blocks = (int)(b->grid[1] * b->grid[2]), most = slots < blocks ? slots : blocks;
-  const int parts = fit_cuts(a, FW_PAGE, (int)b->grid[1], slots, most, 0) ? most : 0;
+  const int parts = fit_cuts(a, FW_PAGE, (int)b->grid[1], slots, most, fit_longest(a)) ? most : 0;
   *id = (int)(b->at[2] * b->grid[1] + b->at[1]);
   if (b->at[0] + (uint32_t)*id == 0 && a->part_o) fit_tell(a->part_o, parts);
   return parts;

@@ -1,8 +1,7 @@
 /* Launches that decide themselves how their batch is cut (templates/mla_decode/lib/fit.h), in plain C for the fake driver: "fit"
  * leaves what it cut to its combine kernel, "fitmeet" adds it up by itself unless one comes behind; "fitadd" is that combine
  * kernel. Of the shape in fake_whole.h. */
-#ifndef FAKE_FITTED_H
-#define FAKE_FITTED_H
+#pragma once
 
 #include "ops/mla_decode/launch.h"
 
@@ -16,5 +15,3 @@ void fake_fit(const mlaf_decode_args *a, const fake_block *b);
 /* A request a block; after those of all lower parts. */
 void fake_fitmeet(const mlaf_decode_args *a, const fake_block *b);
 void fake_fitadd(const mlaf_decode_args *a, const fake_block *b);
-
-#endif

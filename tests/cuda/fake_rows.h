@@ -1,6 +1,5 @@
 /* Shared by kernels of the fake driver: the schedules' arithmetic, and one row by the definition. */
-#ifndef FAKE_ROWS_H
-#define FAKE_ROWS_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -50,5 +49,3 @@ static inline void finish(const mlaf_decode_args *a, int64_t row, const double o
   for (int c = 0; c < R; c++) ((uint16_t *)a->o)[row * R + c] = mlaf_encode16(MLAF_BF16, (float)o[c]);
   if (a->lse) a->lse[row] = (float)(lse2 * M_LN2);
 }
-
-#endif

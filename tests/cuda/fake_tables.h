@@ -1,6 +1,5 @@
 /* The kernel "mlaf_block_tables" (templates/block_tables) in plain C for the fake driver. */
-#ifndef FAKE_TABLES_H
-#define FAKE_TABLES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -8,5 +7,3 @@ enum { FAKE_TABLES_BYTES = 128 }; /* of its arguments */
 
 /* A whole launch; nothing happens when it does not cover the batch. */
 void fake_tables(const void *args, const uint32_t grid[3], const uint32_t block[3]);
-
-#endif

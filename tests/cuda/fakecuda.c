@@ -85,12 +85,9 @@ int fake_leaks(void) { /* contexts, too */
   for (int i = 0; i < 8; i++) n += retained[i];
   return n;
 }
-EXPORT int fakecuda_depth(void);
-int fakecuda_depth(void) { return depth; }
-EXPORT fake_launch fakecuda_last(void);
-fake_launch fakecuda_last(void) { return last; }
-EXPORT fake_launch fakecuda_before(void);
-fake_launch fakecuda_before(void) { return before; }
+EXPORT int fakecuda_depth(void) { return depth; }
+EXPORT fake_launch fakecuda_last(void) { return last; }
+EXPORT fake_launch fakecuda_before(void) { return before; }
 
 static void land(void) {
   if (pending.bytes) memcpy(pending.to, pending.bytes, pending.n);
@@ -111,44 +108,37 @@ static int post(void *to, const void *from, int byte, size_t n) {
 
 /* --- device and context --- */
 
-EXPORT int cuInit(unsigned flags);
-int cuInit(unsigned flags) {
+EXPORT int cuInit(unsigned flags) {
   ENTER;
   return flags ? INVALID_VALUE : device_count() > 0 ? SUCCESS : NO_DEVICE;
 }
-EXPORT int cuDriverGetVersion(int *version);
-int cuDriverGetVersion(int *version) {
+EXPORT int cuDriverGetVersion(int *version) {
   ENTER;
   *version = 13000;
   return SUCCESS;
 }
-EXPORT int cuDeviceGetCount(int *count);
-int cuDeviceGetCount(int *count) {
+EXPORT int cuDeviceGetCount(int *count) {
   ENTER;
   *count = device_count();
   return SUCCESS;
 }
-EXPORT int cuDeviceGet(int *device, int ordinal);
-int cuDeviceGet(int *device, int ordinal) {
+EXPORT int cuDeviceGet(int *device, int ordinal) {
   ENTER;
   if (ordinal < 0 || ordinal >= device_count()) return INVALID_DEVICE;
   *device = ordinal;
   return SUCCESS;
 }
-EXPORT int cuDeviceGetName(char *name, int size, int device);
-int cuDeviceGetName(char *name, int size, int device) {
+EXPORT int cuDeviceGetName(char *name, int size, int device) {
   ENTER;
   snprintf(name, (size_t)size, "Fake Hopper");
   return SUCCESS;
 }
-EXPORT int cuDeviceGetPCIBusId(char *id, int size, int device);
-int cuDeviceGetPCIBusId(char *id, int size, int device) {
+EXPORT int cuDeviceGetPCIBusId(char *id, int size, int device) {
   ENTER;
   snprintf(id, (size_t)size, "0000:%02x:00.0", 0x40 + device);
   return SUCCESS;
 }
-EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device);
-int cuDeviceGetAttribute(int *value, int attribute, int device) {
+EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
   ENTER;
   int major = 9, minor = 0;
   const char *sm = getenv("FAKECUDA_SM"), *bus = getenv("FAKECUDA_BUS");
@@ -162,41 +152,35 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     }
   return INVALID_VALUE;
 }
-EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device);
-int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device) {
   ENTER;
   *bytes = (size_t)139 << 30;
   return SUCCESS;
 }
-EXPORT int cuDevicePrimaryCtxRetain(void **context, int device);
-int cuDevicePrimaryCtxRetain(void **context, int device) {
+EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
   ENTER;
   retained[device]++;
   *context = &contexts[device];
   return SUCCESS;
 }
-EXPORT int cuDevicePrimaryCtxRelease_v2(int device);
-int cuDevicePrimaryCtxRelease_v2(int device) {
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
   int forced = enter(__func__);
   if (!retained[device]) return INVALID_CONTEXT;
   retained[device]--;
   return forced;
 }
-EXPORT int cuCtxGetCurrent(void **context);
-int cuCtxGetCurrent(void **context) {
+EXPORT int cuCtxGetCurrent(void **context) {
   ENTER;
   *context = depth ? stack[depth - 1] : NULL;
   return SUCCESS;
 }
-EXPORT int cuCtxPushCurrent_v2(void *context);
-int cuCtxPushCurrent_v2(void *context) {
+EXPORT int cuCtxPushCurrent_v2(void *context) {
   ENTER;
   if (!context || depth == 8) return INVALID_VALUE;
   stack[depth++] = context;
   return SUCCESS;
 }
-EXPORT int cuCtxPopCurrent_v2(void **context);
-int cuCtxPopCurrent_v2(void **context) {
+EXPORT int cuCtxPopCurrent_v2(void **context) {
   int forced = enter(__func__);
   if (!depth) return INVALID_CONTEXT;
   *context = stack[--depth];
@@ -205,8 +189,7 @@ int cuCtxPopCurrent_v2(void **context) {
 
 /* --- memory --- */
 
-EXPORT int cuMemAlloc_v2(uint64_t *ptr, size_t bytes);
-int cuMemAlloc_v2(uint64_t *ptr, size_t bytes) {
+EXPORT int cuMemAlloc_v2(uint64_t *ptr, size_t bytes) {
   ENTER_CONTEXT;
   if (!bytes) return INVALID_VALUE;
   if (capturing) return CAPTURE_UNSUPPORTED;
@@ -221,8 +204,7 @@ int cuMemAlloc_v2(uint64_t *ptr, size_t bytes) {
     }
   return *ptr ? SUCCESS : OUT_OF_MEMORY;
 }
-EXPORT int cuPointerGetAttribute(int *data, int attribute, uint64_t ptr);
-int cuPointerGetAttribute(int *data, int attribute, uint64_t ptr) {
+EXPORT int cuPointerGetAttribute(int *data, int attribute, uint64_t ptr) {
   ENTER_CONTEXT;
   if (attribute != 2) return INVALID_VALUE;
   for (int i = 0; i < MAX_RANGES; i++)
@@ -232,8 +214,7 @@ int cuPointerGetAttribute(int *data, int attribute, uint64_t ptr) {
     }
   return INVALID_VALUE;
 }
-EXPORT int cuMemFree_v2(uint64_t ptr);
-int cuMemFree_v2(uint64_t ptr) {
+EXPORT int cuMemFree_v2(uint64_t ptr) {
   int forced = enter(__func__); /* what is told to fail to free does free: nothing here may leak */
   if (!depth) return INVALID_CONTEXT;
   land();
@@ -243,18 +224,15 @@ int cuMemFree_v2(uint64_t ptr) {
   free((void *)(uintptr_t)ptr);
   return forced;
 }
-EXPORT int cuMemcpyHtoD_v2(uint64_t dst, const void *src, size_t bytes);
-int cuMemcpyHtoD_v2(uint64_t dst, const void *src, size_t bytes) {
+EXPORT int cuMemcpyHtoD_v2(uint64_t dst, const void *src, size_t bytes) {
   ENTER_CONTEXT;
   return post((void *)(uintptr_t)dst, src, 0, bytes);
 }
-EXPORT int cuMemsetD8_v2(uint64_t dst, unsigned char value, size_t bytes);
-int cuMemsetD8_v2(uint64_t dst, unsigned char value, size_t bytes) {
+EXPORT int cuMemsetD8_v2(uint64_t dst, unsigned char value, size_t bytes) {
   ENTER_CONTEXT;
   return post((void *)(uintptr_t)dst, NULL, value, bytes);
 }
-EXPORT int cuMemcpyDtoH_v2(void *dst, uint64_t src, size_t bytes);
-int cuMemcpyDtoH_v2(void *dst, uint64_t src, size_t bytes) {
+EXPORT int cuMemcpyDtoH_v2(void *dst, uint64_t src, size_t bytes) {
   ENTER_CONTEXT;
   memcpy(dst, (void *)(uintptr_t)src, bytes);
   return SUCCESS;
@@ -272,8 +250,7 @@ static int end_sequence(void *s, uint32_t magic, int forced) {
   return end(s, magic, forced);
 }
 
-EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned n, const int *options, void **values);
-int cuModuleLoadDataEx(void **module, const void *image, unsigned n, const int *options, void **values) {
+EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned n, const int *options, void **values) {
   ENTER_CONTEXT;
   char *errors = NULL;
   size_t size = 0;
@@ -288,15 +265,12 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned n, const int *
   *module = make(sizeof(handle), MODULE);
   return *module ? SUCCESS : OUT_OF_MEMORY;
 }
-EXPORT int cuModuleLoadData(void **module, const void *image);
-int cuModuleLoadData(void **module, const void *image) { return cuModuleLoadDataEx(module, image, 0, NULL, NULL); }
-EXPORT int cuModuleUnload(void *module);
-int cuModuleUnload(void *module) {
+EXPORT int cuModuleLoadData(void **module, const void *image) { return cuModuleLoadDataEx(module, image, 0, NULL, NULL); }
+EXPORT int cuModuleUnload(void *module) {
   const int forced = enter(__func__);
   return depth ? end(module, MODULE, forced) : INVALID_CONTEXT;
 }
-EXPORT int cuModuleGetFunction(void **function, void *module, const char *name);
-int cuModuleGetFunction(void **function, void *module, const char *name) {
+EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
   ENTER_CONTEXT;
   if (!is(module, MODULE)) return INVALID_HANDLE;
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
@@ -311,23 +285,20 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
   }
   return NOT_FOUND;
 }
-EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function);
-int cuFuncGetAttribute(int *value, int attribute, void *function) {
+EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function) {
   ENTER_CONTEXT;
   if (attribute != 1) return INVALID_VALUE;
   *value = FAKE_STATIC;
   return SUCCESS;
 }
-EXPORT int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *size);
-int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *size) {
+EXPORT int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *size) {
   ENTER_CONTEXT;
   if (index) return INVALID_VALUE;
   *offset = 48;
   *size = ((kernel *)function)->args_size;
   return SUCCESS;
 }
-EXPORT int cuFuncSetAttribute(void *function, int attribute, int value);
-int cuFuncSetAttribute(void *function, int attribute, int value) {
+EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
   ENTER_CONTEXT;
   kernel *k = function;
   const bool many = k == &kernels[KERNEL_ANY]; /* each of those has its own: what one of them was given, all keep */
@@ -414,8 +385,6 @@ static int launch(kernel *f, const unsigned grid[3], const unsigned block[3], un
 }
 
 EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                          unsigned shared, void *stream, void **params, void **extra);
-int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void *stream, void **params, void **extra) {
   ENTER_CONTEXT;
   const unsigned grid[] = {gx, gy, gz}, block[] = {bx, by, bz};
@@ -424,8 +393,7 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
 }
 
 /* Somebody else's kernel (fake/fakelt.c): 1: it is recorded. */
-EXPORT int fakecuda_foreign(void *stream);
-int fakecuda_foreign(void *stream) {
+EXPORT int fakecuda_foreign(void *stream) {
   static const node plain;
   static const unsigned one[] = {1, 1, 1};
   void *none[] = {(void *)(uintptr_t)&plain};
@@ -445,8 +413,7 @@ typedef struct launch_config {
   const launch_attribute *attributes;
   unsigned n;
 } launch_config;
-EXPORT int cuLaunchKernelEx(const launch_config *config, void *function, void **params, void **extra);
-int cuLaunchKernelEx(const launch_config *config, void *function, void **params, void **extra) {
+EXPORT int cuLaunchKernelEx(const launch_config *config, void *function, void **params, void **extra) {
   ENTER_CONTEXT;
   node with = {.kernel = 0};
   for (unsigned i = 0; i < config->n; i++) {
@@ -459,9 +426,6 @@ int cuLaunchKernelEx(const launch_config *config, void *function, void **params,
   return launch(function, config->grid, config->block, config->shared, config->stream, params, extra, &with);
 }
 EXPORT int cuTensorMapEncodeTiled(uint64_t *map, int type, uint32_t rank, void *data, const uint64_t *dims,
-                                  const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,
-                                  int interleave, int swizzle, int l2, int oob);
-int cuTensorMapEncodeTiled(uint64_t *map, int type, uint32_t rank, void *data, const uint64_t *dims,
                            const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides, int interleave,
                            int swizzle, int l2, int oob) {
   static const unsigned widest[] = {512, 32, 64, 128}; /* bytes of a box's row, by swizzle */
@@ -480,28 +444,24 @@ int cuTensorMapEncodeTiled(uint64_t *map, int type, uint32_t rank, void *data, c
 
 /* --- streams, graphs, events --- */
 
-EXPORT int cuStreamCreate(void **stream, unsigned flags);
-int cuStreamCreate(void **stream, unsigned flags) {
+EXPORT int cuStreamCreate(void **stream, unsigned flags) {
   ENTER_CONTEXT;
   if (flags != 1) return INVALID_VALUE;
   *stream = make(sizeof(sequence), STREAM);
   return *stream ? SUCCESS : OUT_OF_MEMORY;
 }
-EXPORT int cuStreamDestroy_v2(void *stream);
-int cuStreamDestroy_v2(void *stream) {
+EXPORT int cuStreamDestroy_v2(void *stream) {
   const int forced = enter(__func__);
   return depth ? end_sequence(stream, STREAM, forced) : INVALID_CONTEXT;
 }
-EXPORT int cuStreamSynchronize(void *stream);
-int cuStreamSynchronize(void *stream) {
+EXPORT int cuStreamSynchronize(void *stream) {
   ENTER_CONTEXT;
   if (stream && (!is(stream, STREAM) || ((sequence *)stream)->capturing)) return INVALID_HANDLE;
   land();
   return SUCCESS;
 }
 static __thread int capture_mode; /* global, as drivers begin */
-EXPORT int cuThreadExchangeStreamCaptureMode(int *mode);
-int cuThreadExchangeStreamCaptureMode(int *mode) {
+EXPORT int cuThreadExchangeStreamCaptureMode(int *mode) {
   ENTER;
   const int before_this = capture_mode;
   if (*mode < 0 || *mode > 2) return INVALID_VALUE;
@@ -510,22 +470,19 @@ int cuThreadExchangeStreamCaptureMode(int *mode) {
   return SUCCESS;
 }
 static int default_busy;
-EXPORT void fakecuda_busy(void *stream, int busy);
-void fakecuda_busy(void *stream, int busy) {
+EXPORT void fakecuda_busy(void *stream, int busy) {
   if (stream) ((sequence *)stream)->busy = busy;
   else
     default_busy = busy;
 }
 /* Asked strictly while somebody captures, it spoils the capture. */
-EXPORT int cuStreamQuery(void *stream);
-int cuStreamQuery(void *stream) {
+EXPORT int cuStreamQuery(void *stream) {
   ENTER_CONTEXT;
   if (stream && !is(stream, STREAM)) return INVALID_HANDLE;
   if ((capturing && capture_mode != 2) || (stream && ((sequence *)stream)->capturing)) return CAPTURE_INVALIDATED;
   return (stream ? ((sequence *)stream)->busy : default_busy) ? NOT_READY : SUCCESS;
 }
-EXPORT int cuStreamBeginCapture_v2(void *stream, int mode);
-int cuStreamBeginCapture_v2(void *stream, int mode) {
+EXPORT int cuStreamBeginCapture_v2(void *stream, int mode) {
   ENTER_CONTEXT;
   sequence *s = stream;
   if (!is(s, STREAM) || s->capturing || mode != 1) return INVALID_VALUE;
@@ -536,15 +493,13 @@ int cuStreamBeginCapture_v2(void *stream, int mode) {
   capturing++;
   return SUCCESS;
 }
-EXPORT int cuStreamIsCapturing(void *stream, int *status);
-int cuStreamIsCapturing(void *stream, int *status) {
+EXPORT int cuStreamIsCapturing(void *stream, int *status) {
   ENTER_CONTEXT;
   if (stream && !is(stream, STREAM)) return INVALID_HANDLE;
   *status = stream && ((sequence *)stream)->capturing;
   return SUCCESS;
 }
-EXPORT int cuStreamEndCapture(void *stream, void **graph);
-int cuStreamEndCapture(void *stream, void **graph) {
+EXPORT int cuStreamEndCapture(void *stream, void **graph) {
   int forced = enter(__func__);
   sequence *s = stream, *g;
   if (!depth || !is(s, STREAM) || !s->capturing) return INVALID_VALUE;
@@ -558,8 +513,7 @@ int cuStreamEndCapture(void *stream, void **graph) {
   s->nodes = NULL;
   return SUCCESS;
 }
-EXPORT int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags);
-int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) {
+EXPORT int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) {
   ENTER_CONTEXT;
   if (!is(graph, GRAPH) || flags) return INVALID_VALUE;
   sequence *from = graph, *to = make(sizeof *to, EXEC);
@@ -573,8 +527,7 @@ int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long fla
   *exec = to;
   return SUCCESS;
 }
-EXPORT int cuGraphGetNodes(void *graph, void **nodes, size_t *n);
-int cuGraphGetNodes(void *graph, void **nodes, size_t *n) { /* in no promised order: the last first */
+EXPORT int cuGraphGetNodes(void *graph, void **nodes, size_t *n) { /* in no promised order: the last first */
   ENTER_CONTEXT;
   const sequence *g = graph;
   if (!is(g, GRAPH) || *n < (size_t)g->n) return INVALID_VALUE;
@@ -588,8 +541,7 @@ typedef struct node_params { /* CUDA_KERNEL_NODE_PARAMS_v2 */
   void **params, **extra;
   void *kernel, *context;
 } node_params;
-EXPORT int cuGraphKernelNodeGetParams_v2(void *at, node_params *out);
-int cuGraphKernelNodeGetParams_v2(void *at, node_params *out) {
+EXPORT int cuGraphKernelNodeGetParams_v2(void *at, node_params *out) {
   ENTER_CONTEXT;
   const node *k = at;
   *out = (node_params){.function = &kernels[k->kernel], .shared = k->shape.shared};
@@ -597,8 +549,7 @@ int cuGraphKernelNodeGetParams_v2(void *at, node_params *out) {
   memcpy(out->block, k->shape.block, sizeof out->block);
   return SUCCESS;
 }
-EXPORT int cuGraphExecKernelNodeSetParams_v2(void *exec, void *at, const node_params *p);
-int cuGraphExecKernelNodeSetParams_v2(void *exec, void *at, const node_params *p) {
+EXPORT int cuGraphExecKernelNodeSetParams_v2(void *exec, void *at, const node_params *p) {
   ENTER_CONTEXT;
   sequence *e = exec;
   const node *which = at;
@@ -607,13 +558,11 @@ int cuGraphExecKernelNodeSetParams_v2(void *exec, void *at, const node_params *p
   const node attributes = *k; /* stay as they were recorded */
   return make_node(p->function, p->grid, p->block, p->shared, p->params, p->extra, &attributes, k);
 }
-EXPORT int cuGraphUpload(void *exec, void *stream);
-int cuGraphUpload(void *exec, void *stream) {
+EXPORT int cuGraphUpload(void *exec, void *stream) {
   ENTER_CONTEXT;
   return is(exec, EXEC) && is(stream, STREAM) ? SUCCESS : INVALID_HANDLE;
 }
-EXPORT int cuGraphLaunch(void *exec, void *stream);
-int cuGraphLaunch(void *exec, void *stream) {
+EXPORT int cuGraphLaunch(void *exec, void *stream) {
   ENTER_CONTEXT;
   const sequence *e = exec;
   const sequence *to = stream;
@@ -621,40 +570,33 @@ int cuGraphLaunch(void *exec, void *stream) {
   for (int i = 0; i < e->n; i++) run_node(&e->nodes[i]);
   return SUCCESS;
 }
-EXPORT int cuGraphExecDestroy(void *exec);
-int cuGraphExecDestroy(void *exec) {
+EXPORT int cuGraphExecDestroy(void *exec) {
   return end_sequence(exec, EXEC, enter(__func__));
 }
-EXPORT int cuGraphDestroy(void *graph);
-int cuGraphDestroy(void *graph) {
+EXPORT int cuGraphDestroy(void *graph) {
   return end_sequence(graph, GRAPH, enter(__func__));
 }
-EXPORT int cuEventCreate(void **event, unsigned flags);
-int cuEventCreate(void **event, unsigned flags) {
+EXPORT int cuEventCreate(void **event, unsigned flags) {
   ENTER_CONTEXT;
   if (flags) return INVALID_VALUE; /* an event without timing would be of no use */
   *event = make(sizeof(handle), EVENT);
   return *event ? SUCCESS : OUT_OF_MEMORY;
 }
-EXPORT int cuEventDestroy_v2(void *event);
-int cuEventDestroy_v2(void *event) {
+EXPORT int cuEventDestroy_v2(void *event) {
   return end(event, EVENT, enter(__func__));
 }
-EXPORT int cuEventRecord(void *event, void *stream);
-int cuEventRecord(void *event, void *stream) {
+EXPORT int cuEventRecord(void *event, void *stream) {
   ENTER_CONTEXT;
   handle *e = event;
   if (!is(e, EVENT) || !is(stream, STREAM) || ((sequence *)stream)->capturing) return INVALID_HANDLE;
   e->when = now_ns;
   return SUCCESS;
 }
-EXPORT int cuEventSynchronize(void *event);
-int cuEventSynchronize(void *event) {
+EXPORT int cuEventSynchronize(void *event) {
   ENTER_CONTEXT;
   return is(event, EVENT) ? SUCCESS : INVALID_HANDLE;
 }
-EXPORT int cuEventElapsedTime(float *ms, void *start, void *stop);
-int cuEventElapsedTime(float *ms, void *start, void *stop) {
+EXPORT int cuEventElapsedTime(float *ms, void *start, void *stop) {
   ENTER_CONTEXT;
   if (!is(start, EVENT) || !is(stop, EVENT)) return INVALID_HANDLE;
   *ms = (float)((((handle *)stop)->when - ((handle *)start)->when) * 1e-6);
@@ -682,7 +624,5 @@ static int look_up(int code, const char **out, int name) {
     }
   return INVALID_VALUE;
 }
-EXPORT int cuGetErrorName(int code, const char **text);
-int cuGetErrorName(int code, const char **text) { return look_up(code, text, 1); }
-EXPORT int cuGetErrorString(int code, const char **text);
-int cuGetErrorString(int code, const char **text) { return look_up(code, text, 0); }
+EXPORT int cuGetErrorName(int code, const char **text) { return look_up(code, text, 1); }
+EXPORT int cuGetErrorString(int code, const char **text) { return look_up(code, text, 0); }

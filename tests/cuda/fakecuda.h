@@ -1,6 +1,5 @@
 /* Questions that a test may ask the fake CUDA driver. */
-#ifndef FAKECUDA_H
-#define FAKECUDA_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ typedef struct fake_launch {
   uint32_t cluster[3], overlaps; /* launch attributes, 0 without them */
   uint32_t shared_percent;       /* what cuFuncSetAttribute said of its carveout */
 } fake_launch;
-
-#endif

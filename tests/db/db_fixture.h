@@ -1,6 +1,5 @@
 /* A fresh directory with a database path in it, a made-up device, and samples written in one line. */
-#ifndef MLAF_TEST_DB_FIXTURE_H
-#define MLAF_TEST_DB_FIXTURE_H
+#pragma once
 
 #include <dirent.h>
 #include <stdio.h>
@@ -128,5 +127,3 @@ static inline mlaf_db_counts count(mlaf_db *db) {
   do {                                                                                                                 \
     if (!strstr((text), (part))) fail_msg("expected \"%s\" in:\n%s", (part), (text));                                  \
   } while (0)
-
-#endif

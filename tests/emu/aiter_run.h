@@ -1,7 +1,6 @@
 /* One launch of a code object of AITER's (not part of this repository): buffers, an argument block of 16-byte slots, the
  * run with every rule on and, where that faults, with the rules forgiven. */
-#ifndef MLAF_AITER_RUN_H
-#define MLAF_AITER_RUN_H
+#pragma once
 
 #include <math.h>
 
@@ -97,5 +96,3 @@ static inline void aiter_hear(void *user, mlaf_log_level level, const char *line
   const char *rule = strstr(line, "broke the rule");
   if (rule) printf("    %.200s\n", rule);
 }
-
-#endif

@@ -8,8 +8,7 @@
  *
  * EMU_ASM_IO wraps a body with the usual ends: v1..v12 and s[16:31] come from the input buffer, v16..v19 and s[40:43] go to
  * the output buffer, one block of each per workgroup. The kernel's arguments are {in, out}. */
-#ifndef MLAF_EMU_ASM_H
-#define MLAF_EMU_ASM_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,5 +121,3 @@ static inline void *emu_asm_buffer(emu_asm *a, const void *src, size_t bytes) {
                        : mlaf_emu_ops.mem_fill(a->dev, p, 0xee, bytes, &a->err);
   return st == MLAF_OK ? p : NULL;
 }
-
-#endif

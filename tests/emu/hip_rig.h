@@ -1,6 +1,5 @@
 /* HIP source, compiled by hiprtc, on an emulated device of its own: for kernels that nobody wrote for the emulator. */
-#ifndef MLAF_TEST_EMU_HIP_RIG_H
-#define MLAF_TEST_EMU_HIP_RIG_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,5 +64,3 @@ static inline void hip_rig_run(hip_rig *r, const char *name, uint32_t grid, uint
   const emu_launch_opts opts = {.threads = threads};
   if (hip_rig_try(r, name, grid, block, args, size, &opts)) fail_msg("%s on %d threads: %s", name, threads, r->err.text);
 }
-
-#endif

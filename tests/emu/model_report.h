@@ -1,6 +1,5 @@
 /* model-report: the timing model against published figures. Its three parts. */
-#ifndef MLAF_MODEL_REPORT_H
-#define MLAF_MODEL_REPORT_H
+#pragma once
 
 #include "emu_asm.h"
 
@@ -33,5 +32,3 @@ report_errors report_judge(const report_point *p, int n, const char *use);
 bool report_micro(emu_asm *a, const char *name, double *value);
 /* model_report_aiter.c: modelled microseconds of stage 1 and merge of one of AITER's decode kernels. */
 bool report_aiter(emu_asm *a, const char *folder, const report_point *p, int ctx, double *us);
-
-#endif

@@ -3,8 +3,7 @@
  * ballots, atomics. Made of the same statements, and of nothing that the two languages may compute differently: no signed
  * overflow, shifts and divisors in range, conversions that fit, no contraction, no functions of libm but sqrt and fabs. A program
  * is its seed. */
-#ifndef MLAF_TEST_EMU_RANDOM_HIP_H
-#define MLAF_TEST_EMU_RANDOM_HIP_H
+#pragma once
 
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -284,5 +283,3 @@ static inline void rh_input(uint64_t seed, uint32_t in[RH_INPUTS]) {
   rh g = {.seed = seed + 99};
   for (int i = 0; i < RH_INPUTS; i++) in[i] = rh_next(&g) ^ rh_next(&g) << 9;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Runs random programs (random_hip.h) on emulated targets and compares them with the host compiler's. */
-#ifndef MLAF_TEST_EMU_RANDOM_HIP_RUN_H
-#define MLAF_TEST_EMU_RANDOM_HIP_RUN_H
+#pragma once
 
 #include "compile/compile.h"
 #include "emu/emu_launch.h"
@@ -131,5 +130,3 @@ static inline int rh_run(rh_batch *b, const mlaf_device_ops *ops, const char *le
   if (compiler) mlaf_compiler_close(compiler);
   return agree;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The body starts with s[4:5] = input buffer, s[6:7] = output buffer, s2 = workgroup, s8 = wave in it, v0 = thread,
  * v1 = 4 * thread, v2 = 4 * lane, s[12:15] = a buffer descriptor of the input's first 4096 bytes. Nothing else is
  * initialised, EXEC is all ones, and no wait state is pending. */
-#ifndef MLAF_TEST_EMU_SNIPPET_H
-#define MLAF_TEST_EMU_SNIPPET_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,5 +99,3 @@ static inline void snip_fault(snip *s, int waves, int lds, const char *body, con
     if (!strstr(s->err.text, *words)) fail_msg("'%s' lacks '%s'\nin:\n%s", s->err.text, *words, body);
 }
 #define FAULT(s, waves, lds, body, ...) snip_fault(s, waves, lds, body, (const char *const[]){__VA_ARGS__, NULL})
-
-#endif

@@ -1,7 +1,6 @@
 /* A few lines of assembly as a kernel of one wave on any emulated target: assembled by comgr, loaded and launched as any code
  * object. */
-#ifndef MLAF_TEST_EMU_TARGET_RIG_H
-#define MLAF_TEST_EMU_TARGET_RIG_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,5 +106,3 @@ static inline uint32_t rig_random(void) {
   rig_seed = rig_seed * 6364136223846793005u + 1442695040888963407u;
   return (uint32_t)(rig_seed >> 33) ^ (uint32_t)(rig_seed >> 11);
 }
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Inputs: V(1)..V(12) of the lane and S(16)..S(31) of the workgroup, drawn from special values of every format and random
  * bits. Outputs: O(0)..O(3) are v16..v19 (0xa5a5000k before), BIT the lane's bit of s[40:41], SO(k) s40+k. */
-#ifndef MLAF_VALU_DIFF_H
-#define MLAF_VALU_DIFF_H
+#pragma once
 
 #include <math.h>
 
@@ -202,5 +201,3 @@ static inline void diff_run(const diff_case *cases, int n) {
 }
 
 /* CASE(kind, ulp, "text", statement): collected by including a list twice, see the tests. */
-
-#endif

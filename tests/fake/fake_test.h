@@ -1,6 +1,5 @@
 /* The test's side of a fake driver (fake/driver.h): which library it is, and what it may be asked. */
-#ifndef MLAF_TEST_FAKE_TEST_H
-#define MLAF_TEST_FAKE_TEST_H
+#pragma once
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -66,5 +65,3 @@ static inline void expect_no_device(const char *spec, const char *says) {
   if (!strstr(err.text, says)) fail_msg("'%s' does not say '%s'", err.text, says);
   assert_ptr_equal(dev, untouched);
 }
-
-#endif

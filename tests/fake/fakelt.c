@@ -25,6 +25,7 @@ enum { TRANSA = 3, TYPE = 0, ROWS = 2, COLS = 3, LD = 4, BATCH = 5, STRIDE = 6, 
 #endif
 enum { BF16 = 14, F16 = 2, INVALID = 7, NOT_SUPPORTED = 15, MARK = 0x4c74 };
 #define EXPORT __attribute__((visibility("default")))
+#pragma GCC diagnostic ignored "-Wmissing-prototypes" /* a back end looks them up by name */
 
 typedef struct layout {
   int type, batch;
@@ -46,8 +47,7 @@ typedef struct result { /* ALGO bytes: MARK, which way, for how many columns */
 } result;
 
 static fakelt_seen seen;
-EXPORT fakelt_seen *fakelt(void);
-fakelt_seen *fakelt(void) { return &seen; }
+EXPORT fakelt_seen *fakelt(void) { return &seen; }
 
 static long setting(const char *name, long otherwise) {
   const char *text = getenv(name);
@@ -108,43 +108,33 @@ static bool recorded(void *stream) {
 /* --- functions --- */
 
 #ifdef FAKELT_HIP
-EXPORT int NAME(GetVersion)(void *handle, int *version);
-int NAME(GetVersion)(void *handle, int *version) {
+EXPORT int NAME(GetVersion)(void *handle, int *version) {
   *version = (int)setting("FAKELT_VERSION", VERSION);
   return 0;
 }
 #else
-EXPORT size_t NAME(GetVersion)(void);
-size_t NAME(GetVersion)(void) { return (size_t)setting("FAKELT_VERSION", VERSION); }
+EXPORT size_t NAME(GetVersion)(void) { return (size_t)setting("FAKELT_VERSION", VERSION); }
 #endif
 
-EXPORT int NAME(Create)(void **out);
-int NAME(Create)(void **out) { return put(out, "handle", 7, "Create"); }
-EXPORT int NAME(Destroy)(void *handle);
-int NAME(Destroy)(void *handle) { return drop(handle); }
+EXPORT int NAME(Create)(void **out) { return put(out, "handle", 7, "Create"); }
+EXPORT int NAME(Destroy)(void *handle) { return drop(handle); }
 
-EXPORT int NAME(MatmulDescCreate)(void **out, int compute, int scale);
-int NAME(MatmulDescCreate)(void **out, int compute, int scale) {
+EXPORT int NAME(MatmulDescCreate)(void **out, int compute, int scale) {
   return compute == COMPUTE && scale == 0 ? put(out, &(desc){0}, sizeof(desc), "MatmulDescCreate") : INVALID;
 }
-EXPORT int NAME(MatmulDescDestroy)(void *d);
-int NAME(MatmulDescDestroy)(void *d) { return drop(d); }
-EXPORT int NAME(MatmulDescSetAttribute)(void *d, int attribute, const void *value, size_t size);
-int NAME(MatmulDescSetAttribute)(void *d, int attribute, const void *value, size_t size) {
+EXPORT int NAME(MatmulDescDestroy)(void *d) { return drop(d); }
+EXPORT int NAME(MatmulDescSetAttribute)(void *d, int attribute, const void *value, size_t size) {
   if (attribute != TRANSA || size != 4) return INVALID;
   memcpy(&((desc *)d)->transa, value, size);
   return enter("MatmulDescSetAttribute");
 }
 
-EXPORT int NAME(MatrixLayoutCreate)(void **out, int type, uint64_t rows, uint64_t cols, int64_t ld);
-int NAME(MatrixLayoutCreate)(void **out, int type, uint64_t rows, uint64_t cols, int64_t ld) {
+EXPORT int NAME(MatrixLayoutCreate)(void **out, int type, uint64_t rows, uint64_t cols, int64_t ld) {
   const layout l = {type, 1, (int64_t)rows, (int64_t)cols, ld, 0};
   return type == BF16 || type == F16 ? put(out, &l, sizeof l, "MatrixLayoutCreate") : INVALID;
 }
-EXPORT int NAME(MatrixLayoutDestroy)(void *l);
-int NAME(MatrixLayoutDestroy)(void *l) { return drop(l); }
-EXPORT int NAME(MatrixLayoutSetAttribute)(void *at, int attribute, const void *value, size_t size);
-int NAME(MatrixLayoutSetAttribute)(void *at, int attribute, const void *value, size_t size) {
+EXPORT int NAME(MatrixLayoutDestroy)(void *l) { return drop(l); }
+EXPORT int NAME(MatrixLayoutSetAttribute)(void *at, int attribute, const void *value, size_t size) {
   layout *l = at;
   struct {
     int attribute;
@@ -160,15 +150,12 @@ int NAME(MatrixLayoutSetAttribute)(void *at, int attribute, const void *value, s
   return INVALID;
 }
 
-EXPORT int NAME(MatmulPreferenceCreate)(void **out);
-int NAME(MatmulPreferenceCreate)(void **out) {
+EXPORT int NAME(MatmulPreferenceCreate)(void **out) {
   const preference p = {0, 256};
   return put(out, &p, sizeof p, "MatmulPreferenceCreate");
 }
-EXPORT int NAME(MatmulPreferenceDestroy)(void *p);
-int NAME(MatmulPreferenceDestroy)(void *p) { return drop(p); }
-EXPORT int NAME(MatmulPreferenceSetAttribute)(void *at, int attribute, const void *value, size_t size);
-int NAME(MatmulPreferenceSetAttribute)(void *at, int attribute, const void *value, size_t size) {
+EXPORT int NAME(MatmulPreferenceDestroy)(void *p) { return drop(p); }
+EXPORT int NAME(MatmulPreferenceSetAttribute)(void *at, int attribute, const void *value, size_t size) {
   preference *p = at;
   if (attribute == WORKSPACE && size == 8) memcpy(&p->workspace, value, 8);
 #ifndef FAKELT_HIP
@@ -194,9 +181,7 @@ static void make(result *r, int way, int64_t cols) {
 }
 
 EXPORT int NAME(MatmulAlgoGetHeuristic)(void *handle, void *d, void *a, void *b, void *c, void *y, void *p, int wanted,
-                                        result *out, int *found);
-int NAME(MatmulAlgoGetHeuristic)(void *handle, void *d, void *a, void *b, void *c, void *y, void *p, int wanted, result *out,
-                                 int *found) {
+                                        result *out, int *found) {
   const preference *prefer = p;
   const int code = enter("MatmulAlgoGetHeuristic"), n = (int)setting("FAKELT_WAYS", 5);
   if (code || !fits(d, a, b, c, y)) return code ? code : INVALID;
@@ -207,8 +192,7 @@ int NAME(MatmulAlgoGetHeuristic)(void *handle, void *d, void *a, void *b, void *
 }
 
 #ifndef FAKELT_HIP
-EXPORT int NAME(MatmulAlgoCheck)(void *handle, void *d, void *a, void *b, void *c, void *y, const void *algo, result *out);
-int NAME(MatmulAlgoCheck)(void *handle, void *d, void *a, void *b, void *c, void *y, const void *algo, result *out) {
+EXPORT int NAME(MatmulAlgoCheck)(void *handle, void *d, void *a, void *b, void *c, void *y, const void *algo, result *out) {
   int32_t numbers[3];
   memcpy(numbers, algo, sizeof numbers);
   if (numbers[0] != MARK || !fits(d, a, b, c, y)) return INVALID;
@@ -250,10 +234,7 @@ static void multiply(const desc *d, const layout *a, const uint16_t *av, const l
 
 EXPORT int NAME(Matmul)(void *handle, void *d, const void *alpha, const void *a, void *al, const void *b, void *bl,
                         const void *beta, const void *c, void *cl, void *y, void *yl, const void *algo, void *workspace,
-                        size_t workspace_size, void *stream);
-int NAME(Matmul)(void *handle, void *d, const void *alpha, const void *a, void *al, const void *b, void *bl, const void *beta,
-                 const void *c, void *cl, void *y, void *yl, const void *algo, void *workspace, size_t workspace_size,
-                 void *stream) {
+                        size_t workspace_size, void *stream) {
   const layout *la = al, *lb = bl, *lc = cl, *ly = yl;
   int32_t numbers[3];
   float one, more;

@@ -1,6 +1,5 @@
 /* Counts of what the fake of a vendor's GEMM library has seen. */
-#ifndef MLAF_TEST_FAKELT_H
-#define MLAF_TEST_FAKELT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ typedef struct fakelt_seen {
   int64_t n[16]; /* of product i, at i modulo 16 */
   fakelt_product last;
 } fakelt_seen;
-
-#endif

@@ -298,15 +298,13 @@ TEST(rejected_variant_says_why) {
   mlaf_gen_close(g);
 }
 
-/* Every line of a manifest, from the embedded files: the binary renders what the checkout says it renders. A sanitizer sees the
- * same few calls each time: a share of the lines. */
-static int check_manifest(mlaf_gen *g, const char *path, int *all) {
+/* Renders kernels of a manifest from the embedded files: the binary renders what the checkout says it renders. A sanitizer sees
+ * the same few calls each time: a share of them. */
+static int check_manifest(mlaf_gen *g, FILE *list, int *all) {
   char line[1024];
-  FILE *f = fopen(path, "rb");
-  assert_non_null(f);
   int lines = 0;
-  while (fgets(line, sizeof line, f)) {
-    if (line[0] == '#' || (*all)++ % MANIFEST_SHARE) continue;
+  while (fgets(line, sizeof line, list)) {
+    if ((*all)++ % MANIFEST_SHARE) continue;
     char *save = NULL, *target = strtok_r(line, "\t", &save), *template_name = strtok_r(NULL, "\t", &save);
     char *params = strtok_r(NULL, "\t", &save);
     char *want = strtok_r(NULL, "\n", &save);
@@ -316,23 +314,27 @@ static int check_manifest(mlaf_gen *g, const char *path, int *all) {
     mlaf_err err = {0};
     if (mlaf_gen_render(g, &k, target, &source, hash, &err)) fail_msg("%s %s: %s", template_name, params, err.text);
     free(source);
-    if (strcmp(hash, want)) fail_msg("%s %s: source changed (if wanted: lua5.4 tools/golden-update.lua)", template_name, params);
+    assert_int_equal(strlen(want), 8);
+    if (strncmp(hash, want, 8))
+      fail_msg("%s %s: source changed (if wanted: lua5.4 tools/golden-update.lua)", template_name, params);
     lines++;
   }
-  fclose(f);
   return lines;
 }
 
 /* Each operation's. */
 TEST(manifest_hashes) {
   (void)state;
-  char path[512];
+  char command[1024];
   mlaf_gen *g = open_gen(NULL);
   for (const mlaf_op *const *op = mlaf_ops_all; *op; op++) {
     int all = 0;
     double start = mlaf_now();
-    snprintf(path, sizeof path, "%s/tests/golden/%s/manifest.tsv", source_dir(), (*op)->name);
-    const int lines = check_manifest(g, path, &all);
+    snprintf(command, sizeof command, "lua5.4 '%s/tools/golden-update.lua' --list %s", source_dir(), (*op)->name);
+    FILE *list = popen(command, "r");
+    assert_non_null(list);
+    const int lines = check_manifest(g, list, &all);
+    assert_int_equal(pclose(list), 0);
     print_message("%s: %d kernels, %.2f ms each\n", (*op)->name, lines, (mlaf_now() - start) * 1e3 / lines);
     assert_true(all > 20 && lines >= all / MANIFEST_SHARE);
   }

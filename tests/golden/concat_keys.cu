@@ -9,11 +9,7 @@
 
 // [templates/lib/cuda.h]
 #define MLAF_GLOBAL
-typedef uint4 word;
-MLAF_DEV int my_block() { return blockIdx.x; }
-MLAF_DEV int my_request() { return blockIdx.y; }
-MLAF_DEV int my_group() { return blockIdx.z; }
-MLAF_DEV int my_thread() { return threadIdx.x; }
+// [5 more lines of templates/concat_keys.cu.in]
 
 constexpr int HEADS = 8;
 

@@ -9,12 +9,7 @@
 
 // [templates/lib/cuda.h]
 #define MLAF_GLOBAL
-typedef uint4 word4;
-MLAF_DEV int my_block() { return blockIdx.x; }
-MLAF_DEV int my_thread() { return threadIdx.x; }
-MLAF_DEV u32 first_lane(u32 x) { return __shfl_sync(~0u, x, 0); }
-MLAF_DEV bool in_any_lane(bool x) { return __any_sync(~0u, x); }
-MLAF_DEV u32 count_one(u32* at) { return atomicAdd(at, 1u); }
+// [6 more lines of templates/soak_compare.cu.in]
 
 constexpr u32 WAVE = 32, WAVES = 8, THREADS = 256, SHORT = 16;
 

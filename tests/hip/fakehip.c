@@ -40,8 +40,7 @@ void fake_reset(void) {
   graph_kernels = 0;
 }
 int fake_leaks(void) { return live; }
-EXPORT int fakehip_graph_kernels(void);
-int fakehip_graph_kernels(void) { return (int)graph_kernels; }
+EXPORT int fakehip_graph_kernels(void) { return (int)graph_kernels; }
 
 static mlaf_device *emulator(void) {
   pthread_mutex_lock(&lock);
@@ -60,38 +59,32 @@ static int code_of(mlaf_status st) {
 
 /* --- device --- */
 
-EXPORT int hipInit(unsigned flags);
-int hipInit(unsigned flags) {
+EXPORT int hipInit(unsigned flags) {
   ENTER;
   return flags ? INVALID_VALUE : device_count() > 0 ? SUCCESS : NO_DEVICE;
 }
-EXPORT int hipGetDeviceCount(int *count);
-int hipGetDeviceCount(int *count) {
+EXPORT int hipGetDeviceCount(int *count) {
   ENTER;
   *count = device_count();
   return *count > 0 ? SUCCESS : NO_DEVICE;
 }
-EXPORT int hipGetDevice(int *d);
-int hipGetDevice(int *d) {
+EXPORT int hipGetDevice(int *d) {
   ENTER;
   *d = current;
   return SUCCESS;
 }
-EXPORT int hipSetDevice(int d);
-int hipSetDevice(int d) {
+EXPORT int hipSetDevice(int d) {
   ENTER;
   if (d < 0 || d >= device_count()) return INVALID_DEVICE;
   current = d;
   return SUCCESS;
 }
-EXPORT int hipDeviceGetName(char *name, int size, int d);
-int hipDeviceGetName(char *name, int size, int d) {
+EXPORT int hipDeviceGetName(char *name, int size, int d) {
   ENTER;
   snprintf(name, (size_t)size, "Fake Instinct");
   return SUCCESS;
 }
-EXPORT int hipDeviceGetAttribute(int *value, int attribute, int d);
-int hipDeviceGetAttribute(int *value, int attribute, int d) {
+EXPORT int hipDeviceGetAttribute(int *value, int attribute, int d) {
   ENTER;
   const mlaf_device_info *info = mlaf_info(emulator());
   const struct {
@@ -110,37 +103,31 @@ int hipDeviceGetAttribute(int *value, int attribute, int d) {
     }
   return INVALID_VALUE;
 }
-EXPORT int hipDeviceGetPCIBusId(char *id, int size, int d);
-int hipDeviceGetPCIBusId(char *id, int size, int d) {
+EXPORT int hipDeviceGetPCIBusId(char *id, int size, int d) {
   ENTER;
   snprintf(id, (size_t)size, "0000:c1:00.0");
   return SUCCESS;
 }
-EXPORT int hipDeviceTotalMem(size_t *bytes, int d);
-int hipDeviceTotalMem(size_t *bytes, int d) {
+EXPORT int hipDeviceTotalMem(size_t *bytes, int d) {
   ENTER;
   *bytes = (size_t)mlaf_info(emulator())->mem_bytes;
   return SUCCESS;
 }
-EXPORT int hipDeviceSynchronize(void);
-int hipDeviceSynchronize(void) {
+EXPORT int hipDeviceSynchronize(void) {
   ENTER;
   return SUCCESS;
 }
-EXPORT int hipStreamIsCapturing(void *stream, int *status);
-int hipStreamIsCapturing(void *stream, int *status) {
+EXPORT int hipStreamIsCapturing(void *stream, int *status) {
   ENTER;
   *status = 0;
   return SUCCESS;
 }
-EXPORT int hipDriverGetVersion(int *version);
-int hipDriverGetVersion(int *version) {
+EXPORT int hipDriverGetVersion(int *version) {
   ENTER;
   *version = 60443484;
   return SUCCESS;
 }
-EXPORT int hipRuntimeGetVersion(int *version);
-int hipRuntimeGetVersion(int *version) {
+EXPORT int hipRuntimeGetVersion(int *version) {
   ENTER;
   *version = 60443484;
   return SUCCESS;
@@ -152,15 +139,13 @@ static void put_arch(char *props, size_t size, size_t at) {
   snprintf(props + at, 256, "%s", mlaf_info(emulator())->full_target);
 }
 #ifdef FAKEHIP_ROCM5
-EXPORT int hipGetDeviceProperties(char *props, int d);
-int hipGetDeviceProperties(char *props, int d) {
+EXPORT int hipGetDeviceProperties(char *props, int d) {
   ENTER;
   put_arch(props, 792, 396);
   return SUCCESS;
 }
 #else
-EXPORT int hipGetDevicePropertiesR0600(char *props, int d);
-int hipGetDevicePropertiesR0600(char *props, int d) {
+EXPORT int hipGetDevicePropertiesR0600(char *props, int d) {
   ENTER;
   put_arch(props, 1472, 1160);
   return SUCCESS;
@@ -169,36 +154,31 @@ int hipGetDevicePropertiesR0600(char *props, int d) {
 
 /* --- memory --- */
 
-EXPORT int hipMalloc(void **ptr, size_t bytes);
-int hipMalloc(void **ptr, size_t bytes) {
+EXPORT int hipMalloc(void **ptr, size_t bytes) {
   ENTER;
   const int code = code_of(ops()->mem_alloc(emulator(), bytes, ptr, NULL));
   if (!code) keep(*ptr);
   return code;
 }
-EXPORT int hipFree(void *ptr);
-int hipFree(void *ptr) {
+EXPORT int hipFree(void *ptr) {
   if (ptr) forget(ptr);
   int forced = enter(__func__), code = ptr ? code_of(ops()->mem_free(emulator(), ptr, NULL)) : SUCCESS;
   return forced ? forced : code;
 }
 /* Layout of hipPointerAttribute_t: type, device, the address for kernels, ... As ROCm 6 does, no error for plain host memory. */
-EXPORT int hipPointerGetAttributes(void *attributes, const void *ptr);
-int hipPointerGetAttributes(void *attributes, const void *ptr) {
+EXPORT int hipPointerGetAttributes(void *attributes, const void *ptr) {
   ENTER;
   char byte;
   const void *reached = ops()->mem_read(emulator(), &byte, ptr, 1, NULL) ? NULL : ptr;
   memcpy((char *)attributes + 2 * sizeof(int), &reached, sizeof reached);
   return SUCCESS;
 }
-EXPORT int hipMemcpy(void *dst, const void *src, size_t bytes, int kind);
-int hipMemcpy(void *dst, const void *src, size_t bytes, int kind) {
+EXPORT int hipMemcpy(void *dst, const void *src, size_t bytes, int kind) {
   ENTER;
   if (kind == 1) return code_of(ops()->mem_write(emulator(), dst, src, bytes, NULL));
   return kind == 2 ? code_of(ops()->mem_read(emulator(), dst, src, bytes, NULL)) : INVALID_VALUE;
 }
-EXPORT int hipMemset(void *dst, int value, size_t bytes);
-int hipMemset(void *dst, int value, size_t bytes) {
+EXPORT int hipMemset(void *dst, int value, size_t bytes) {
   ENTER;
   return code_of(ops()->mem_fill(emulator(), dst, value, bytes, NULL));
 }
@@ -214,8 +194,7 @@ static size_t elf_size(const unsigned char *elf) {
   memcpy(&count, elf + 0x3c, 2);
   return (size_t)section_table + (size_t)entry * count;
 }
-EXPORT int hipModuleLoadData(void **out, const void *image);
-int hipModuleLoadData(void **out, const void *image) {
+EXPORT int hipModuleLoadData(void **out, const void *image) {
   ENTER;
   module *m = make(sizeof *m, MODULE);
   if (!m) return OUT_OF_MEMORY;
@@ -226,8 +205,7 @@ int hipModuleLoadData(void **out, const void *image) {
   *out = m;
   return SUCCESS;
 }
-EXPORT int hipModuleUnload(void *handle_);
-int hipModuleUnload(void *handle_) {
+EXPORT int hipModuleUnload(void *handle_) {
   int forced = enter(__func__); /* what is told to fail to destroy does destroy: nothing here may leak */
   module *m = handle_;
   if (!is(m, MODULE)) return INVALID_HANDLE;
@@ -235,8 +213,7 @@ int hipModuleUnload(void *handle_) {
   destroy(m, MODULE);
   return forced;
 }
-EXPORT int hipModuleGetFunction(void **out, void *handle_, const char *name);
-int hipModuleGetFunction(void **out, void *handle_, const char *name) {
+EXPORT int hipModuleGetFunction(void **out, void *handle_, const char *name) {
   ENTER;
   module *m = handle_;
   mlaf_function *f;
@@ -263,9 +240,7 @@ static int run_or_capture(sequence *stream, const mlaf_launch *l) {
   return code_of(st);
 }
 
-EXPORT int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                                 unsigned bz, unsigned lds, void *stream, void **params, void **extra);
-int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+EXPORT int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned lds, void *stream, void **params, void **extra) {
   ENTER;
   /* Exactly the form of the public documentation: {1, pointer, 2, size pointer, 3}. */
@@ -295,25 +270,21 @@ static int end_sequence(void *h, uint32_t magic, int forced) {
   if (is(h, magic)) free(((sequence *)h)->nodes);
   return end_handle(h, magic, forced);
 }
-EXPORT int hipStreamCreateWithFlags(void **stream, unsigned flags);
-int hipStreamCreateWithFlags(void **stream, unsigned flags) {
+EXPORT int hipStreamCreateWithFlags(void **stream, unsigned flags) {
   ENTER;
   *stream = make(sizeof(sequence), STREAM);
   return *stream ? SUCCESS : OUT_OF_MEMORY;
 }
-EXPORT int hipStreamDestroy(void *stream);
-int hipStreamDestroy(void *stream) {
+EXPORT int hipStreamDestroy(void *stream) {
   return end_sequence(stream, STREAM, enter(__func__));
 }
-EXPORT int hipStreamSynchronize(void *stream);
-int hipStreamSynchronize(void *stream) {
+EXPORT int hipStreamSynchronize(void *stream) {
   ENTER;
   return check_stream(stream) && !(stream && ((sequence *)stream)->capturing) ? SUCCESS : INVALID_HANDLE;
 }
 /* The ROCm 5 of this kind has no graphs. */
 #ifndef FAKEHIP_ROCM5
-EXPORT int hipStreamBeginCapture(void *stream, int mode);
-int hipStreamBeginCapture(void *stream, int mode) {
+EXPORT int hipStreamBeginCapture(void *stream, int mode) {
   ENTER;
   sequence *s = stream;
   if (!is(s, STREAM) || s->capturing || mode != 1) return INVALID_VALUE;
@@ -323,8 +294,7 @@ int hipStreamBeginCapture(void *stream, int mode) {
   s->n = 0;
   return SUCCESS;
 }
-EXPORT int hipStreamEndCapture(void *stream, void **graph);
-int hipStreamEndCapture(void *stream, void **graph) {
+EXPORT int hipStreamEndCapture(void *stream, void **graph) {
   int forced = enter(__func__);
   sequence *s = stream, *g;
   if (!is(s, STREAM) || !s->capturing) return INVALID_VALUE;
@@ -337,8 +307,7 @@ int hipStreamEndCapture(void *stream, void **graph) {
   s->nodes = NULL;
   return SUCCESS;
 }
-EXPORT int hipGraphInstantiate(void **exec, void *graph, void **error_node, char *log, size_t log_size);
-int hipGraphInstantiate(void **exec, void *graph, void **error_node, char *log, size_t log_size) {
+EXPORT int hipGraphInstantiate(void **exec, void *graph, void **error_node, char *log, size_t log_size) {
   ENTER;
   if (!is(graph, GRAPH)) return INVALID_VALUE;
   sequence *from = graph, *to = make(sizeof *to, EXEC);
@@ -351,8 +320,7 @@ int hipGraphInstantiate(void **exec, void *graph, void **error_node, char *log, 
   *exec = to;
   return SUCCESS;
 }
-EXPORT int hipGraphLaunch(void *exec, void *stream);
-int hipGraphLaunch(void *exec, void *stream) {
+EXPORT int hipGraphLaunch(void *exec, void *stream) {
   ENTER;
   const sequence *e = exec;
   int code = SUCCESS;
@@ -365,35 +333,28 @@ int hipGraphLaunch(void *exec, void *stream) {
   }
   return code;
 }
-EXPORT int hipGraphExecDestroy(void *exec);
-int hipGraphExecDestroy(void *exec) { return end_sequence(exec, EXEC, enter(__func__)); }
-EXPORT int hipGraphDestroy(void *graph);
-int hipGraphDestroy(void *graph) { return end_sequence(graph, GRAPH, enter(__func__)); }
+EXPORT int hipGraphExecDestroy(void *exec) { return end_sequence(exec, EXEC, enter(__func__)); }
+EXPORT int hipGraphDestroy(void *graph) { return end_sequence(graph, GRAPH, enter(__func__)); }
 #endif
-EXPORT int hipEventCreate(void **event);
-int hipEventCreate(void **event) {
+EXPORT int hipEventCreate(void **event) {
   ENTER;
   return make_handle(event, EVENT);
 }
-EXPORT int hipEventDestroy(void *event);
-int hipEventDestroy(void *event) {
+EXPORT int hipEventDestroy(void *event) {
   return end_handle(event, EVENT, enter(__func__));
 }
-EXPORT int hipEventRecord(void *event, void *stream);
-int hipEventRecord(void *event, void *stream) {
+EXPORT int hipEventRecord(void *event, void *stream) {
   ENTER;
   handle *e = event;
   if (!is(e, EVENT) || !check_stream(stream)) return INVALID_HANDLE;
   e->when = mlaf_now(); /* launches are synchronous here: now is when everything before is done */
   return SUCCESS;
 }
-EXPORT int hipEventSynchronize(void *event);
-int hipEventSynchronize(void *event) {
+EXPORT int hipEventSynchronize(void *event) {
   ENTER;
   return is(event, EVENT) ? SUCCESS : INVALID_HANDLE;
 }
-EXPORT int hipEventElapsedTime(float *ms, void *start, void *stop);
-int hipEventElapsedTime(float *ms, void *start, void *stop) {
+EXPORT int hipEventElapsedTime(float *ms, void *start, void *stop) {
   ENTER;
   if (!is(start, EVENT) || !is(stop, EVENT)) return INVALID_HANDLE;
   *ms = (float)((((handle *)stop)->when - ((handle *)start)->when) * 1e3);
@@ -402,8 +363,7 @@ int hipEventElapsedTime(float *ms, void *start, void *stop) {
 
 /* --- errors --- */
 
-EXPORT const char *hipGetErrorName(int code);
-const char *hipGetErrorName(int code) {
+EXPORT const char *hipGetErrorName(int code) {
   static const struct {
     int code;
     const char *name;
@@ -420,7 +380,6 @@ const char *hipGetErrorName(int code) {
     if (names[i].code == code) return names[i].name;
   return "hipErrorUnknown";
 }
-EXPORT const char *hipGetErrorString(int code);
-const char *hipGetErrorString(int code) {
+EXPORT const char *hipGetErrorString(int code) {
   return code == NO_DEVICE ? "no ROCm-capable device is detected" : "fake error";
 }

@@ -1,6 +1,5 @@
 /* One pass through everything the hip back end does, on the fake runtime, with a real code object. */
-#ifndef MLAF_TEST_HIP_LIFE_H
-#define MLAF_TEST_HIP_LIFE_H
+#pragma once
 
 #include "check/bench.h"
 #include "run/built.h"
@@ -41,5 +40,3 @@ static mlaf_status hip_life(const built *b, mlaf_err *err) {
   mlaf_device_close(dev);
   return st;
 }
-
-#endif

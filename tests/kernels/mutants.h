@@ -1,8 +1,7 @@
 /* Mutation tests of the emulator's checks: a correct kernel with one synchronisation instruction dropped or weakened in
  * its bytes, and a second opinion on whether that can matter (mutants_trace.c), computed from a trace of the correct kernel
  * without any of the emulator's bookkeeping. */
-#ifndef MLAF_TEST_MUTANTS_H
-#define MLAF_TEST_MUTANTS_H
+#pragma once
 
 #include "emu/emu_launch.h"
 
@@ -71,5 +70,3 @@ void mu_trace_judge(const mu_trace *t, const mutant *m, char why[256]);
 void mu_states_judge(const mu_trace *t, const mutant *m, char why[256]);
 /* Counts how often the instruction that the mutant weakens completed an operation that the mutant would not have. */
 uint64_t mu_trace_effect(const mu_trace *t, const mutant *m);
-
-#endif

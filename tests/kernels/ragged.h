@@ -1,6 +1,5 @@
 /* Lengths of requests as servers have them, `ctx` tokens on average (1 at least), the same for the same seed. */
-#ifndef MLAF_TEST_RAGGED_H
-#define MLAF_TEST_RAGGED_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ static inline void ragged_draw(ragged_kind kind, int32_t ctx, int32_t n, uint64_
     tokens[i] = tokens[j], tokens[j] = x;
   }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by the whole-kernel tests: generate, compile and load a variant, and run it on one batch in host memory. */
-#ifndef MLAF_TEST_RIG_H
-#define MLAF_TEST_RIG_H
+#pragma once
 
 #include "compile/compile.h"
 #include "run/loaded.h"
@@ -58,5 +57,3 @@ void rig_output_free(rig_output *o);
 
 /* Relative Frobenius distance of a to b, both in the problem's 16-bit type. */
 double rig_distance(const rig_output *a, const rig_output *b, const mlaf_problem *p);
-
-#endif

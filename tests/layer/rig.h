@@ -1,7 +1,6 @@
 /* A layer of small dims on the emulator with random weights, and calls of it, for tests. Everything is known on the host twice:
  * as the 16 bits that the device has, and in double precision for the reference of examples/layer. */
-#ifndef MLAF_TEST_LAYER_RIG_H
-#define MLAF_TEST_LAYER_RIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -361,5 +360,3 @@ static inline double *past_of(const model *m, const call *c, int b) {
     for (int k = 0; k < row; k++) cache[p * row + k] = ref_wide(c->before[row_of(c, b, p) * row + k]);
   return cache;
 }
-
-#endif

@@ -57,12 +57,19 @@ test("what an operation does not take is refused by its name", function()
   eq(problem.parse("mla_decode:h16,fp8_ds_mla").cache, 3)
   eq(problem.parse("mla_decode:h16,r512,p0,fp8_v4").cache, 4)
   for op in sorted({ mla_append = 1, mla_gather_kv_b = 1, mla_decode = 1 }) do
-    for name, why in sorted({ fp8_planar = "three rows of a page", fp8_scales = "scales lie in another tensor" }) do
+    for name, why in sorted({ fp8_planar = "three rows of a page" }) do
       raises(function() problem.parse(op .. ":h16," .. name) end, op .. " does not take " .. name,
         "and no operation takes " .. name .. " yet: ", why)
     end
   end
   eq(problem.parse("mla_decode:h16,kpe16").cache, 5)
+  eq(problem.parse("mla_decode:h16,p0,fp8_scales").cache, 6)
+  eq(bytes(formats.get("fp8_scales"), "token", 512, 0), 528)
+  for _, text in ipairs({ "mla_decode:h16,fp8_scales", "mla_append:fp8_scales", "mla_gather_kv_b:h16,fp8_scales" }) do
+    for _, item in ipairs(space.kernels(problem.parse(text), "gfx942")) do
+      ok(item.rejected, "%s: %s serves rope columns that no token has", text, item.name)
+    end
+  end
   eq(problem.parse("mla_gather_kv_b:h16,r448,p64,fp8_v4").layout, "fp8_v4")
   eq(problem.parse("mla_append:r448,p64,fp8_v4").layout, "fp8_v4")
   raises(function() problem.parse("mla_q_scale:h16,fp8_v4") end, "bad field 'fp8_v4'")
@@ -88,30 +95,32 @@ test("kernels write and read where the table says", function()
   for rank, rope in sorted({ [512] = 64, [256] = 32 }) do
     for _, f in ipairs(formats.of("mla_append")) do
       local own, own_rope = formats.own_columns(f)
-      local rank, rope = own or rank, own_rope or rope
+      local rank, rope = own or rank, own_rope or formats.stream(f, "rope").columns == 0 and 0 or rope
       local text = source(("mla_append:r%d,p%d,%s"):format(rank, rope, f.name), "rows")
       local at = text:match("char%* const rope = to%.latent %+ (%d+);")
       local split = text:find("char* const rope = to.rope;", 1, true) ~= nil
       eq(split, formats.stream(f, "rope").place == "tensor", f.name)
-      if not split then eq(tonumber(at), bytes(f, "rope_at", rank, rope), f.name .. "'s rope columns") end
+      if not split and rope > 0 then eq(tonumber(at), bytes(f, "rope_at", rank, rope), f.name .. "'s rope columns") end
       local scale = text:match("store%(to%.latent %+ ([^,]-) %+ chunk / 4, there %? scale")
       local aside = formats.stream(f, "scales") and formats.stream(f, "scales").place
       eq(scale ~= nil, f.scale == "stored" and not aside, f.name .. ": scales of its own in the row")
-      eq(text:find("store(to.scales + chunk / 8, ", 1, true) ~= nil, aside ~= nil, f.name .. ": scales behind a page's rows")
+      eq(text:find("store(to.scales + chunk / 8, ", 1, true) ~= nil, aside == "page", f.name .. ": scales behind a page's rows")
+      eq(text:find("store(to.rope + chunk / 4, ", 1, true) ~= nil, aside == "tensor", f.name .. ": scales in the second tensor")
       if scale then eq(value(scale, rank), bytes(f, "scales_at", rank, rope), f.name .. "'s scales") end
     end
     for _, f in ipairs(formats.of("mla_gather_kv_b")) do
       local own, own_rope = formats.own_columns(f)
-      local rank, rope = own or rank, own_rope or rope
+      local rank, rope = own or rank, own_rope or formats.stream(f, "rope").columns == 0 and 0 or rope
       local text = source(("mla_gather_kv_b:h16,r%d,p%d,%s"):format(rank, rope, f.name), "mma")
       local body = text:match("word4 rope8%(.-\n}")
-      local at = body:match("a%.cache %+ a?d?d?r?e?s?s?_?o?f?%(?row%)? %+ (.-) %+ %d+ %* c%)")
-      eq(at == nil, formats.stream(f, "rope").place == "tensor", f.name)
+      local at = body and body:match("a%.cache %+ a?d?d?r?e?s?s?_?o?f?%(?row%)? %+ (.-) %+ %d+ %* c%)")
+      eq(at == nil, rope == 0 or formats.stream(f, "rope").place == "tensor", f.name)
       if at then eq(value(at, rank), bytes(f, "rope_at", rank, rope), f.name .. "'s rope columns") end
       local scale = text:match("tidy%(load<float>%(a%.cache %+ row %+ (.-) %+ 4 %* %(c / 16%)")
       local aside = formats.stream(f, "scales") and formats.stream(f, "scales").place
       eq(scale ~= nil, f.scale == "stored" and not aside, f.name .. ": scales of its own in the row")
-      eq(text:find("load<unsigned char>(a.cache + scales + c / 8)", 1, true) ~= nil, aside ~= nil, f.name .. ": behind rows")
+      eq(text:find("load<unsigned char>(a.cache + scales + c / 8)", 1, true) ~= nil, aside == "page", f.name .. ": behind rows")
+      eq(text:find("a.kpe_row) + c / 16)", 1, true) ~= nil, aside == "tensor", f.name .. ": scales in the second tensor")
       if scale then eq(value(scale, rank), bytes(f, "scales_at", rank, rope), f.name .. "'s scales") end
     end
   end

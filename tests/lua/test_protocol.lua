@@ -134,6 +134,7 @@ T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters 
     { "sm90_few", with(HOPT, with(WALK, { ring = 25, cluster = 2, ahead = true })) },
     { "sm90_few", with(HOPT, { ring = 27, wgs = 1, ahead = true }) },
     { "sm90_few", with(WHOLE, { raises = 1 }) }, { "sm90_few", with(WHOLE, { cluster = 1, boxes = 5, ring = 20, o_boxes = 3 }) },
+    { "sm90_few", with(WHOLE, { cluster = 1, turns = true }) },
     { "sm90_many", HOP }, { "sm90_many", with(HOP, { many = false, cluster = 2, buffers = 4, shared = false }) },
     { "sm90_many", with(HOP, { ahead = true, cluster = 2 }) }, { "sm90_many", with(HOP, { ahead = true, rope = 0, buffers = 4,
       shared = false }) }, { "sm90_many", with(HOP, { ahead = true, many = false }) },
@@ -326,6 +327,8 @@ end
 
 local LONG, FEW = { { { tiles = 7 } } }, { { { tiles = 2 } }, { { tiles = 1 } } }
 local WHOLES = { { { tiles = 7 } }, { { tiles = 8 } }, whole = true }
+local turning = with(WHOLE, { cluster = 1, turns = true })
+local TURNS = { { { tiles = 1 }, { tiles = 2 }, { tiles = 3 }, { tiles = 2 } }, whole = true } -- requests of a block
 local RANGES = { { { tiles = 1 }, { tiles = 2 }, { tiles = 0 }, { tiles = 3 }, { tiles = 1 } } }
 local PARTS = KERNELS.sm90_few.meeting(5, { tiles = 2 })
 local PIECES = { { blocks = 3, cut = true }, { blocks = 0, cut = true }, { blocks = 2, cut = true }, { blocks = 4 },
@@ -408,6 +411,12 @@ local SEEDS = {
         if p.name == "block 1: slot 12" then ops[i] = { ops[i][1], p, ops[i][3], ops[i][4], ops[i][5] } end
       end
     end)
+  end },
+  { "a block's third request is told before its first is finished", "sm90_few", turning, TURNS, "race", "facts", function(m)
+    edit(m, "producer", { "WAIT" }, "empty_q", "announce()", drop)
+  end },
+  { "a block's last O is stored before its tile is done with", "sm90_few", turning, TURNS, "race", "slot", function(m)
+    edit(m, "math 1", { "ARRIVE", "WAIT" }, "named 2", "put_whole()", drop)
   end },
   { "both warpgroups' O are added before both are there", "sm90_few", WHOLE, WHOLES, "race", "slot", function(m)
     edit(m, "math", { "ARRIVE", "WAIT" }, "named 3", "put_whole()", drop)

@@ -76,7 +76,8 @@ static void check_list(const mlaf_op *op) {
 static void lists_are_there(void **state) {
   int n = 0;
   for (int i = 0; mlaf_ops_all[i]; i++)
-    if (mlaf_ops_all[i]->calls->table) check_list(mlaf_ops_all[i]), n++;
+    if (mlaf_ops_all[i]->calls->table && !mlaf_ops_all[i]->calls->chain_case && !mlaf_ops_all[i]->joint)
+      check_list(mlaf_ops_all[i]), n++;
   assert_true(n >= 3);
 }
 

@@ -1,6 +1,5 @@
 /* The words of the checks of a launch's arguments: what tests/ops/OP/test_OP_args.c have alike. */
-#ifndef MLAF_TEST_CHECKED_H
-#define MLAF_TEST_CHECKED_H
+#pragma once
 
 #include <string.h>
 
@@ -29,5 +28,3 @@ static inline mlaf_status args_checked(const args_kernel *k, const void *args, m
     if (!strstr(err.text, word)) fail_msg("'%s' does not name %s", err.text, word);             \
   } while (0)
 #define WRONG(change, word) WRONG_OF(&of, change, word)
-
-#endif

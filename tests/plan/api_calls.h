@@ -1,7 +1,6 @@
 /* Every public function as a macro of its name that notes the call, so that a test can say which of them it has called. (A
  * macro is not expanded within itself: the inner name is the function.) */
-#ifndef MLAF_TEST_API_CALLS_H
-#define MLAF_TEST_API_CALLS_H
+#pragma once
 
 #include "mlaforge/mlaforge.h"
 
@@ -88,5 +87,3 @@ static void api_called(const char *name); /* the test's */
 #define mlaf_workspace_lock(...) (api_called("mlaf_workspace_lock"), mlaf_workspace_lock(__VA_ARGS__))
 #define mlaf_workspace_reserve(...) (api_called("mlaf_workspace_reserve"), mlaf_workspace_reserve(__VA_ARGS__))
 #define mlaf_workspace_unlock(...) (api_called("mlaf_workspace_unlock"), mlaf_workspace_unlock(__VA_ARGS__))
-
-#endif

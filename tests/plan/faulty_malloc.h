@@ -4,8 +4,7 @@
  *
  * A site is looked for by its callers only near the place where the recording run met it first: walking the stack at each of
  * some 100000 allocations is what a run's time would go into. */
-#ifndef MLAF_TEST_FAULTY_MALLOC_H
-#define MLAF_TEST_FAULTY_MALLOC_H
+#pragma once
 
 #include <errno.h>
 #include <execinfo.h>
@@ -334,5 +333,3 @@ static void every_site(void **state) {
   assert_int_equal(bad, 0);
   assert_true(n >= s->least && missed * 10 <= tried);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A folder of one's own with a database and a cache in it, and contexts over the emulator that use them. */
-#ifndef MLAF_TEST_PLACE_H
-#define MLAF_TEST_PLACE_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,5 +37,3 @@ static inline mlaf_ctx *place_open(const place *at, mlaf_log_fn log, void *log_u
   if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
   return ctx;
 }
-
-#endif

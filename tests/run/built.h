@@ -1,6 +1,5 @@
 /* A real kernel for tests: a variant of a problem, generated and compiled. */
-#ifndef MLAF_TEST_BUILT_H
-#define MLAF_TEST_BUILT_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,5 +47,3 @@ static inline void built_open(built *b, const char *problem, const char *name) {
   if (st) fail_msg("%s", err.text);
   mlaf_variant_clear(&v);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* A device for tests of what stands above devices: "kernels" are host functions that work as the real ones do (fp32
  * scores, softmax in base 2, P rounded to 16 bits, split-KV with a combine), and that can be given one bug at a time.
  */
-#ifndef MLAF_TEST_FAKE_DEVICE_H
-#define MLAF_TEST_FAKE_DEVICE_H
+#pragma once
 
 #include <math.h>
 #include <stdlib.h>
@@ -262,5 +261,3 @@ static inline mlaf_loaded *fake_load(fake_device *f, uint32_t splits) {
   mlaf_loaded *l = NULL;
   return mlaf_loaded_open((mlaf_device *)f, pt(&f->problem), &desc, &l, NULL) ? NULL : l;
 }
-
-#endif

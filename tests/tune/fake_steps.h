@@ -1,6 +1,5 @@
 /* A scripted generator, compiler and device: what each kernel does is written in a table, what was asked is counted. */
-#ifndef MLAF_TEST_FAKE_STEPS_H
-#define MLAF_TEST_FAKE_STEPS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -244,5 +243,3 @@ static fake *fake_new(int n, int splits) {
   fake_for_meta = f;
   return f;
 }
-
-#endif

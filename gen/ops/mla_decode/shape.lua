@@ -28,6 +28,8 @@ end
 function shape.columns_rule(p)
   local format = shape.cache(p)
   local latent, rope = formats.own_columns(format or formats.get("paged"))
+  local fault = format and formats.rope_fault(format, p.rope)
+  if fault then return fault end
   if latent and (p.rank ~= latent + rope or p.rope ~= 0 or p.dtype ~= "bf16") then
     return ("the cache is %s, whose tokens have %d columns that are K and V alike, and Q is bf16: the problem needs r%d,p0,bf16")
       :format(format.name, latent + rope, latent + rope)

@@ -31,7 +31,7 @@ return {
     },
   },
 
-  -- Read off single series of one NVIDIA H200 by hand (docs/lab/perf-log.md): not knobs of the fit.
+  -- Read off single series of one NVIDIA H200 by hand (docs/lab/archive): not knobs of the fit.
   measured = {
     sm90_many = {
       wave_splits = 6100, wave_splits_pair = 7300, fixed_splits = 1600, -- the same as above where each split has its own block

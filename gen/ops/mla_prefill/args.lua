@@ -28,8 +28,9 @@ return {
   rows = "TQ", relations = true,
   relative = true, error_about = "relative Frobenius error against fp64",
   walk = "TQ H", more = "TK",
-  -- two: k [Tk, H, N] within rows of N+V, and k_pe [Tk, P] of all heads. zero_k: of inputs of 8 bits K's scale is 0, as
-  -- quantising a tensor of zeros gives it. score: standard deviation of scores. The first words say which requests: prefill.c.
+  -- two: k [Tk, H, N] within rows of N+V, and k_pe [Tk, P] of all heads; shared: v within the same rows. zero_k: of inputs of 8
+  -- bits K's scale is 0, as quantising a tensor of zeros gives it. score: standard deviation of scores. The first words say which
+  -- requests: prefill.c.
   cases = {
     { "ragged", ragged = true, two = true, score = 1.7 },
     { "deep", deep = true, gaps = true, straight = { "lse" }, score = 1.7, without = { "k_pe" } },
@@ -38,7 +39,9 @@ return {
   },
   calls = { args_first = "offsetof(mlaf_prefill_args, q_scale)", n_mapped = "PREFILL_MAP_V",
     check_stages = "prefill_check_stages", bound = "prefill_bound" },
-  data = "prefill",
+  -- One set: prefill is bound by arithmetic, and what it reads is mostly larger than any cache. K and V lie side by side, as kv_b
+  -- leaves them.
+  timing = { lengths = true, two = true, shared = true, score = 1.7320508 },
   header = "ops/mla_prefill/reference.h",
   embed = { inside = { "ops/mla_prefill/prefill.h" },
     about = "batch, tokens and ctx select the kernel of the nearest sizes; a plan serves any requests of any lengths." },

@@ -6,7 +6,7 @@
 
 #include "mlaf_embed_op_projection.h"
 
-#define MLAF_EMBED_PROJECTION(table)                                                                      \
+#define MLAF_EMBED_PROJECTION(table, dtype)                                                               \
   {                                                                                                       \
     .arguments = table, .n_mapped = MLAF_EMBED_PROJECTION_MAPS,                                           \
     .parameter_bytes = mlaf_embed_projection_parameter_bytes,                                             \

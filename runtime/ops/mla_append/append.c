@@ -47,7 +47,8 @@ static void arrange_aside(mlaf_host *h) {
 }
 
 static void arrange(mlaf_host *h) {
-  if (!h->t[APPEND_SIN].absent) h->t[APPEND_SIN] = h->t[APPEND_COS];
+  mlaf_host_tensor *sin = &h->t[APPEND_SIN], *cos = &h->t[APPEND_COS];
+  if (!sin->absent) sin->stride[0] = cos->stride[0], sin->count = cos->count;
   if (format_of(h)->aside) arrange_aside(h);
   else if (options_of(h)->apart == 0) h->t[APPEND_CACHE].stride[0] = h->t[APPEND_CACHE_KPE].stride[0] = 0; /* one page has all */
 }
@@ -230,6 +231,21 @@ static void refer_powers(const mlaf_rows *r, const mlaf_want_row *w, mlaf_want_r
   }
 }
 
+static int64_t tile_end(const mlaf_rows *r, int64_t tile) {
+  const int64_t rank = r->h->n[APPEND_SIZE_R], end = (tile + 1) * format_of(r->h)->group;
+  return end < rank ? end : rank;
+}
+
+/* The largest value of each tile, whose scales are rows of their own; -1: it has no columns. */
+static void refer_tiles(const mlaf_rows *r, const mlaf_want_row *w, mlaf_want_row *out) {
+  const mlaf_cache_format *format = format_of(r->h);
+  for (int64_t tile = 0; out && tile < format->scales; tile++) {
+    out->value[tile] = tile * format->group < tile_end(r, tile) ? 0 : -1;
+    for (int64_t i = tile * format->group; i < tile_end(r, tile); i++)
+      out->value[tile] = fmax(out->value[tile], fabs(w->value[i]));
+  }
+}
+
 static void reference(mlaf_rows *r) {
   const int64_t rope = r->h->n[APPEND_SIZE_P], rank = r->h->n[APPEND_SIZE_R];
   mlaf_want_row *cache = mlaf_rows_want(r, APPEND_CACHE), *kpe = mlaf_rows_want(r, APPEND_CACHE_KPE),
@@ -242,6 +258,10 @@ static void reference(mlaf_rows *r) {
   refer_latent(r, cache);
   if (format_of(r->h)->aside) {
     refer_powers(r, cache, kpe);
+    kpe = NULL;
+  }
+  if (format_of(r->h)->second.of == MLAF_PART_SCALES) {
+    refer_tiles(r, cache, kpe);
     kpe = NULL;
   }
   if (rope) rotate(r, r->row[APPEND_KPE], kpe ? kpe->value : cache->value + rank, kpe ? kpe->slack : cache->slack + rank);
@@ -290,6 +310,25 @@ static double tile_scale(const mlaf_rows *r, const mlaf_want_row *w, const unsig
   return scale;
 }
 
+/* The error of a code whose tile's scale lies elsewhere: by the scale that it must have, of two where rounding decides. */
+static double off_apart(const mlaf_rows *r, const mlaf_want_row *w, uint8_t code, int64_t column, double *is) {
+  const mlaf_cache_format *format = format_of(r->h);
+  const bool fnuz = mlaf_stored_fnuz(format->latent), power = args_of(r->h)->flags & MLAF_APPEND_POWER_OF_TWO;
+  double most = 0, least = INFINITY;
+  *is = NAN;
+  for (int64_t i = column / format->group * format->group; i < tile_end(r, column / format->group); i++)
+    most = fmax(most, fabs(w->value[i]));
+  const double exact = fmax(most / mlaf_e4m3_most(fnuz), power ? LEAST_POWER : LEAST_SCALE);
+  for (int i = power ? -1 : 0; i <= (power ? 1 : 0); i++) {
+    const double scale = power && isfinite(exact) ? ldexp(1, (int)ceil(log2(exact)) + i) : exact;
+    if (!scale_fits(fnuz, power, most, scale)) continue;
+    const double want = isinf(scale) ? (double)NAN : w->value[column] / scale;
+    const double off = off8(fnuz, code, want, w->slack[column] / scale + SCALE_OFF * fabs(want));
+    if (off < least) least = off, *is = mlaf_e4m3_decode(fnuz, code) * scale;
+  }
+  return least;
+}
+
 static double off_at(const mlaf_rows *r, int k, const void *got, int64_t column, double *is) {
   const mlaf_host *h = r->h;
   const mlaf_cache_format *format = format_of(h);
@@ -299,6 +338,15 @@ static double off_at(const mlaf_rows *r, int k, const void *got, int64_t column,
     *is = ((const unsigned char *)got)[column];
     return *is == w->value[column] ? 0 : INFINITY;
   }
+  if (h->outputs[k] == APPEND_CACHE_KPE && format->second.of == MLAF_PART_SCALES) {
+    float scale;
+    memcpy(&scale, (const unsigned char *)got + 4 * column, sizeof scale);
+    *is = (double)scale;
+    if (w->value[column] < 0) return scale == 0 ? 0 : INFINITY;
+    return scale_fits(mlaf_stored_fnuz(format->latent), args_of(h)->flags & MLAF_APPEND_POWER_OF_TWO, w->value[column], *is)
+               ? 0 : INFINITY;
+  }
+  if (format->second.of == MLAF_PART_SCALES) return off_apart(r, w, ((const unsigned char *)got)[column], column, is);
   const bool rope = h->outputs[k] == APPEND_CACHE_KPE || column >= rank;
   const mlaf_stored type = rope ? format->rope : format->latent;
   const unsigned char *part = got;
@@ -321,7 +369,9 @@ static double off_at(const mlaf_rows *r, int k, const void *got, int64_t column,
 
 static double off(mlaf_rows *r, int k, const void *got, int *column, double *is) {
   const int64_t columns = r->h->n[APPEND_SIZE_R] + (r->h->n[APPEND_SIZE_SPLIT] ? 0 : r->h->n[APPEND_SIZE_P]);
-  const int64_t second = format_of(r->h)->aside ? format_of(r->h)->aside : r->h->n[APPEND_SIZE_P]; /* columns */
+  const mlaf_cache_format *format = format_of(r->h);
+  const int64_t own = format->second.of == MLAF_PART_SCALES ? format->scales : r->h->n[APPEND_SIZE_P];
+  const int64_t second = format->aside ? format->aside : own; /* columns */
   double worst = -1, value;
   if (r->h->outputs[k] != APPEND_CACHE && r->h->outputs[k] != APPEND_CACHE_KPE) return -1;
   for (int64_t c = 0; c < (r->h->outputs[k] == APPEND_CACHE ? columns : second); c++) {

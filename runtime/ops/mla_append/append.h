@@ -1,6 +1,5 @@
 /* mla_append inside: how its cache holds a token. */
-#ifndef MLAF_APPEND_H
-#define MLAF_APPEND_H
+#pragma once
 
 #include "op/cache_format.h"
 #include "ops/mla_append/launch.h"
@@ -16,5 +15,3 @@ static inline const mlaf_cache_format *append_format(const int32_t *fields) {
 static inline int64_t append_bytes(const int32_t *fields, mlaf_extent extent) {
   return mlaf_extent_bytes(extent, fields[MLA_APPEND_RANK], fields[MLA_APPEND_ROPE]);
 }
-
-#endif

@@ -20,9 +20,9 @@ void append_sizes(const int32_t *f, const mlaf_append_args *a, int64_t *n) {
   const bool q = f[MLA_APPEND_HEADS] && (a->q_nope || a->q_pe || a->q_out || a->q_pe_out), paged = is_paged(format, a);
   n[APPEND_SIZE_UNIT] = format->unit;
   n[APPEND_SIZE_ROW] = append_bytes(f, format->row) / format->unit;
-  n[APPEND_SIZE_ROPEROW] = format->aside ? format->aside : append_bytes(f, format->rope_bytes) / format->unit;
+  n[APPEND_SIZE_ROPEROW] = format->aside ? format->aside : append_bytes(f, format->second.row) / format->unit;
   n[APPEND_SIZE_TOKEN] = append_bytes(f, format->token);
-  n[APPEND_SIZE_SPLIT] = format->split && rope;
+  n[APPEND_SIZE_SPLIT] = append_bytes(f, format->second.row) > 0;
   n[APPEND_SIZE_SCALED] = format->scale == MLAF_SCALE_LAUNCH; /* a stored number is a value divided by the launch's scale */
   n[APPEND_SIZE_TURNED] = rope && f[MLA_APPEND_STYLE] != APPEND_UNROTATED;
   n[APPEND_SIZE_NUMBER] = a->flags & MLAF_APPEND_TABLE_16 ? 2 : 4;
@@ -85,7 +85,7 @@ static void fill_cache(const int32_t *f, const mlaf_append_args *a, mlaf_append_
     k->rope_row = format->aside;
     k->rope_page = k->latent_page;
     k->rope = behind(a->cache, a->page_tokens * k->latent_row);
-  } else if (!format->split && !format->aside) {
+  } else if (!format->second.of && !format->aside) {
     k->rope_row = k->latent_row;
     k->rope_page = k->latent_page;
     k->rope = behind(a->cache, append_bytes(f, format->rope_at));

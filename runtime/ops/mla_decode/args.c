@@ -32,7 +32,7 @@ static mlaf_status check_pointers(const mlaf_problem *p, const mlaf_execute_args
       return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be %d-byte aligned", needed[i].name, needed[i].ptr,
                        (int)needed[i].align);
   }
-  if (a->kpe && p->rope && (uintptr_t)a->kpe % POINTER_ALIGN)
+  if (a->kpe && mlaf_decode_kpe_row(p) && (uintptr_t)a->kpe % POINTER_ALIGN)
     return mlaf_fail(err, MLAF_E_ARG, "kpe is %p, must be %d-byte aligned", a->kpe, POINTER_ALIGN);
   if ((uintptr_t)a->lse % sizeof(float))
     return mlaf_fail(err, MLAF_E_ARG, "lse is %p, must be 4-byte aligned", (void *)a->lse);
@@ -105,10 +105,10 @@ static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args 
 /* Checks arguments that some problems have, and others lack. */
 static mlaf_status check_optional(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
-  if (f->split && p->rope && a->num_pages && !a->kpe)
-    return mlaf_fail(err, MLAF_E_ARG, "kpe is NULL, and the rope columns of a cache of %s are rows of a tensor of their own",
-                     f->name);
-  if (p->cache && a->kpe && !f->split)
+  if (mlaf_decode_kpe_bytes(p) && a->num_pages && !a->kpe)
+    return mlaf_fail(err, MLAF_E_ARG, "kpe is NULL, and the %s of a cache of %s are rows of a tensor of their own",
+                     mlaf_part_words(f->second.of), f->name);
+  if (p->cache && a->kpe && !f->second.of)
     return mlaf_fail(err, MLAF_E_ARG, "kpe is %p, must be NULL: rows of a cache of %s have the rope columns, too", a->kpe,
                      f->name);
   for (const mlaf_given *g = mlaf_decode_given; g < mlaf_decode_given + MLAF_GIVEN; g++) {

@@ -1,7 +1,6 @@
 /* Block tables, and pages with a stride: the launch that makes of them what decode kernels read (templates/block_tables). What it
  * makes lies in the workspace, behind the kernels' own. */
-#ifndef MLAF_BLOCK_TABLES_H
-#define MLAF_BLOCK_TABLES_H
+#pragma once
 
 #include "mlaforge/mla_decode.h"
 #include "op/calls.h"
@@ -16,5 +15,3 @@ size_t mlaf_block_tables_size(const mlaf_problem *p, const mlaf_execute_args *a)
 mlaf_status mlaf_block_tables_prepare(mlaf_device *dev, const mlaf_function *const *fns, const mlaf_problem *p,
                                       const mlaf_execute_args *a, void *at, mlaf_execute_args *first, mlaf_second_prepared *out,
                                       mlaf_err *err);
-
-#endif

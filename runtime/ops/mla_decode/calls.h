@@ -1,6 +1,5 @@
 /* The table of mla_decode's functions, and those of them that no other header has. */
-#ifndef MLAF_DECODE_CALLS_H
-#define MLAF_DECODE_CALLS_H
+#pragma once
 
 #include "op/calls.h"
 
@@ -20,5 +19,3 @@ bool mlaf_decode_any_lengths(uint32_t flags);
 /* More splits than the generator makes, or than there are rounds of tokens, would only keep a launch busy with empty
  * workgroups. */
 uint32_t mlaf_decode_splits_most(const mlaf_point *p, uint32_t step);
-
-#endif

@@ -1,6 +1,5 @@
 /* Comparing one output with its reference. */
-#ifndef MLAF_COMPARE_H
-#define MLAF_COMPARE_H
+#pragma once
 
 #include "op/verified.h"
 #include "ops/mla_decode/testcase.h"
@@ -26,5 +25,3 @@ double mlaf_error_bound(mlaf_dtype dtype);
  *   sum:    n additions of positive terms, n rescales, exp2 and the merge of splits at 2 u each ... (16 sqrt(n) + 16) u
  *   log2, the running maximum added, the change of base ............................................ 8 u |lse| */
 double mlaf_lse_bound(int32_t d, int64_t n, double magnitude, double lse);
-
-#endif

@@ -112,11 +112,11 @@ static void draw_token(const mlaf_problem *p, const mlaf_cache_format *f, mlaf_s
 mlaf_stored_token mlaf_decode_data_token(const mlaf_decode_data *d, int64_t page, int64_t slot) {
   const mlaf_problem *p = &d->problem;
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
-  const int64_t row = mlaf_decode_ckv_bytes(p), rows = mlaf_decode_page_rows(p);
+  const int64_t row = mlaf_decode_ckv_bytes(p), second = mlaf_decode_kpe_bytes(p), rows = mlaf_decode_page_rows(p);
   const int64_t at = (f->aside ? page * rows : page * rows + slot) % d->token_rows;
-  mlaf_stored_token t = mlaf_stored_token_of(f, p->rank, p->rope, d->tokens + at * row, row, p->page_size, f->aside ? slot : 0);
-  if (f->split) t.rope = d->tokens + d->token_rows * row + at * mlaf_decode_kpe_bytes(p);
-  return t;
+  const mlaf_stored_page of = {.rows = d->tokens + at * row, .row = row, .tokens = p->page_size,
+                               .second = d->tokens + d->token_rows * row + at * second, .second_row = second};
+  return mlaf_stored_token_of(f, p->rank, p->rope, &of, f->aside ? slot : 0);
 }
 
 /* `all` bytes on the device from `to` on: `once` bytes over and over. */

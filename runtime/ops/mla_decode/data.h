@@ -1,7 +1,6 @@
 /* Data to time and soak mla_decode on: `batch` requests of q_len tokens over `ctx` cached tokens, or over lengths spread about
  * it. Entries of its table (op/calls.h). */
-#ifndef MLAF_DECODE_DATA_H
-#define MLAF_DECODE_DATA_H
+#pragma once
 
 #include "op/stored.h"
 #include "ops/mla_decode/execute.h"
@@ -46,5 +45,3 @@ void mlaf_decode_q_codes(const mlaf_problem *p, const uint16_t *pattern, size_t 
 
 /* --- data.c, data_check.c --- */
 MLAF_DATA_FUNCTIONS(mlaf_decode);
-
-#endif

@@ -68,10 +68,12 @@ static void gather(const mlaf_decode_data *d, const token_at *at, wanted *w) {
     const size_t row = (size_t)pages[t / p->page_size] * (size_t)p->page_size + (size_t)(t % p->page_size);
     if (p->cache) {
       const mlaf_stored_token of = mlaf_decode_data_token(d, pages[t / p->page_size], t % p->page_size);
-      const mlaf_stored_token to = mlaf_stored_token_of(f, p->rank, p->rope, w->data.ckv, (int64_t)bytes, w->last, t);
+      const mlaf_stored_page rows = {.rows = w->data.ckv, .row = (int64_t)bytes, .second = w->data.kpe,
+                                     .second_row = (int64_t)kpe, .tokens = w->last};
+      const mlaf_stored_token to = mlaf_stored_token_of(f, p->rank, p->rope, &rows, t);
       memcpy(to.latent, of.latent, bytes);
       memcpy(to.scales, of.scales, (size_t)f->aside);
-      if (kpe) memcpy((char *)w->data.kpe + (size_t)t * kpe, of.rope, kpe);
+      if (kpe) memcpy(to.second, of.second, kpe);
     } else
       pattern(d, row * width, width, w->data.ckv + (size_t)t * width);
   }

@@ -1,7 +1,6 @@
 /* A launch of mla_decode: its stages and parameters, the checks of its arguments, its workspace. The functions are entries of its
  * table (op/calls.h). */
-#ifndef MLAF_DECODE_EXECUTE_H
-#define MLAF_DECODE_EXECUTE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -111,5 +110,3 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
 mlaf_work mlaf_decode_work(const mlaf_point *p);
 /* The same of requests with these lengths. */
 mlaf_work mlaf_decode_work_of(const mlaf_problem *p, const int32_t *lengths);
-
-#endif

@@ -1,8 +1,7 @@
 /* The kernel argument blocks: the contract between every template and the runtime that launches it. Templates declare the same
  * structs in templates/mla_decode/lib/args.h; tests/lua/test_args.lua compares the two. Passed by value, so the bytes
  * below are the kernarg segment. All device pointers. */
-#ifndef MLAF_LAUNCH_H
-#define MLAF_LAUNCH_H
+#pragma once
 
 #include "device/kernel_launch.h"
 #include "ops/mla_decode/args.h"
@@ -134,5 +133,3 @@ static inline uint32_t mlaf_launch_block_size(const mlaf_kernel_launch *l, uint3
   if (l->values) args_size = sizeof(mlaf_values_args);
   return args_size + l->n_maps * MLAF_MAP_BYTES;
 }
-
-#endif

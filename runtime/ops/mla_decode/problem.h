@@ -1,6 +1,5 @@
 /* struct mlaf_problem, the typed face of mla_decode's points (op/op.h): taken in from a caller, turned into a point and back. */
-#ifndef MLAF_PROBLEM_INTERNAL_H
-#define MLAF_PROBLEM_INTERNAL_H
+#pragma once
 
 #include "mlaforge/problem.h"
 #include "op/cache_format.h"
@@ -26,23 +25,18 @@ static inline const mlaf_cache_format *mlaf_decode_format(const mlaf_problem *p,
 static inline int64_t mlaf_decode_bytes(const mlaf_problem *p, mlaf_extent extent) {
   return mlaf_extent_bytes(extent, p->rank, p->rope);
 }
-/* Bytes of a row of the cache's tensor, and of a tensor of rope columns; 0: it has none. */
+/* Bytes of a row of the cache's tensor, and of its second one; 0: there is none. */
 static inline int64_t mlaf_decode_ckv_bytes(const mlaf_problem *p) {
   return mlaf_decode_bytes(p, mlaf_decode_format(p, false)->row);
 }
 static inline int64_t mlaf_decode_kpe_bytes(const mlaf_problem *p) {
-  const mlaf_cache_format *f = mlaf_decode_format(p, false);
-  return f->split ? mlaf_decode_bytes(p, f->rope_bytes) : 0;
+  return mlaf_decode_bytes(p, mlaf_decode_format(p, false)->second.row);
 }
 /* Units that row strides count (elements of 16 bits; bytes where the cache is of 8) of a row of the cache's tensor. */
 static inline int64_t mlaf_decode_row(const mlaf_problem *p, bool split) {
-  const mlaf_cache_format *f = mlaf_decode_format(p, split);
-  return mlaf_decode_bytes(p, f->row) / f->unit;
+  return mlaf_format_row(mlaf_decode_format(p, split), p->rank, p->rope);
 }
-/* The same of a token's rope columns, which are a row where they have a tensor of their own. */
+/* Those of a row of the second tensor, which a cache of 16 bits may have; 0: there is none. */
 static inline int64_t mlaf_decode_kpe_row(const mlaf_problem *p) {
-  const mlaf_cache_format *f = mlaf_decode_format(p, false);
-  return mlaf_decode_bytes(p, f->rope_bytes) / f->unit;
+  return mlaf_format_second(mlaf_decode_format(p, true), p->rank, p->rope);
 }
-
-#endif

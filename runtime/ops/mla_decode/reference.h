@@ -1,6 +1,5 @@
 /* The truth every kernel is judged by: absorbed MLA decode on the host in double precision. */
-#ifndef MLAF_REFERENCE_H
-#define MLAF_REFERENCE_H
+#pragma once
 
 #include "base/base.h"
 #include "mlaforge/problem.h"
@@ -41,5 +40,3 @@ static inline int64_t mlaf_batch_visible(const mlaf_batch *x, int64_t kv_len, in
  * tokens than the problem's q_len, or with some outside of total_q is NaN in all its rows. NaN in Q or in a visible K or V
  * propagates as arithmetic does. Rows nobody sees are not read. */
 mlaf_status mlaf_reference(const mlaf_batch *x, double *o, double *lse, double *magnitude, mlaf_err *err);
-
-#endif

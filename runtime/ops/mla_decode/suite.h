@@ -1,8 +1,7 @@
 /* The cases of mla_decode, entries of its table (op/calls.h). Sizes are small enough for an emulator (some hundred tokens) and
  * hit every path: empty and one-token requests, tile and page edges, last pages partly filled, page tables in random order,
  * several tiles per split, splits without work, running maxima that rise late, both cache layouts, lse NULL. */
-#ifndef MLAF_DECODE_SUITE_H
-#define MLAF_DECODE_SUITE_H
+#pragma once
 
 #include "op/calls.h"
 
@@ -15,5 +14,3 @@ int mlaf_decode_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t s
 bool mlaf_decode_compare_case(const mlaf_case *c, void *const *outputs, mlaf_verify_result *out);
 bool mlaf_decode_same_case(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out);
 double mlaf_decode_bound(const mlaf_point *p);
-
-#endif

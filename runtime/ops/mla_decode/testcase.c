@@ -38,7 +38,7 @@ static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poiso
   const mlaf_problem *p = &s->problem;
   const mlaf_cache_format *f = mlaf_decode_format(p, s->layout == MLAF_CACHE_SPLIT);
   const int pad = s->layout == MLAF_CACHE_SPLIT && !f->aside ? PAD_BYTES / f->unit : 0;
-  const bool split = f->split && (p->rope || pad);
+  const bool split = f->second.of && (mlaf_decode_bytes(p, f->second.row) || pad);
   mlaf_batch *x = &t->batch;
   *x = (mlaf_batch){.problem = *p, .batch = s->n};
   for (int32_t b = 0; b < s->n; b++) {
@@ -47,8 +47,8 @@ static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poiso
     if (s->kv_lens[b] > t->max_kv_len) t->max_kv_len = s->kv_lens[b];
   }
   x->num_pages = (int32_t)(t->total_pages + s->unused_pages);
-  x->ckv_row_stride = mlaf_decode_bytes(p, f->row) / f->unit + pad;
-  x->kpe_row_stride = split ? mlaf_decode_bytes(p, f->rope_bytes) / f->unit + pad : x->ckv_row_stride;
+  x->ckv_row_stride = mlaf_format_row(f, p->rank, p->rope) + pad;
+  x->kpe_row_stride = split ? mlaf_format_second(f, p->rank, p->rope) + pad : x->ckv_row_stride;
   if (f->aside) x->page_rows = mlaf_decode_page_rows(p) + (s->layout == MLAF_CACHE_SPLIT);
   int64_t rows = x->num_pages * (f->aside ? x->page_rows : p->page_size);
   t->q_count = (size_t)(x->total_q * p->heads * (p->rank + p->rope)) / (p->fp8_q ? 2 : 1);

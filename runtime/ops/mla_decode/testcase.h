@@ -1,6 +1,5 @@
 /* Verification data: one batch of random requests on the host, with everything a kernel must not read poisoned. */
-#ifndef MLAF_TESTCASE_H
-#define MLAF_TESTCASE_H
+#pragma once
 
 #include "op/cases.h"
 #include "ops/mla_decode/execute.h"
@@ -51,5 +50,3 @@ mlaf_status mlaf_testcase_make(const mlaf_case_spec *spec, mlaf_inject inject, m
 void mlaf_testcase_free(mlaf_testcase *t);
 /* Numbers of a tensor of one row, which begin with `value`; *out stays NULL where the problem has none, or that is 0. */
 mlaf_status mlaf_given_draw(const mlaf_given *g, const mlaf_problem *p, float value, float **out, mlaf_err *err);
-
-#endif

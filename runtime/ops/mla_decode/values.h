@@ -1,6 +1,5 @@
 /* Multiplies attention's rows by W_UV, for variants whose combine kernel is fused with the value projection. */
-#ifndef MLAF_DECODE_VALUES_H
-#define MLAF_DECODE_VALUES_H
+#pragma once
 
 #include "ops/mla_decode/compare.h"
 
@@ -15,5 +14,3 @@ typedef struct mlaf_w_v {
  * caller's to free; LSEs are those of `rows`, and tell which are NaN or empty. */
 mlaf_status mlaf_expect_values(const mlaf_expected *rows, size_t n, int n_heads, const mlaf_w_v *w, mlaf_expected *out,
                                mlaf_err *err);
-
-#endif

@@ -99,7 +99,7 @@ static void arguments(mlaf_host *h) {
 static void arrange(mlaf_host *h) {
   mlaf_gather_kv_b_args *a = (void *)h->args.bytes;
   mlaf_host_tensor *cache = &h->t[GATHER_KV_B_CACHE], *kpe = &h->t[GATHER_KV_B_CACHE_KPE], *pe = &h->t[GATHER_KV_B_K_PE];
-  if (format_of(h)->split) { /* pages are whole rows */
+  if (format_of(h)->second.of) { /* pages are whole rows */
     cache->stride[0] = mlaf_up(cache->stride[0], cache->stride[1]) * cache->stride[1];
     cache->count = N(h, PAGES) * cache->stride[0];
   }
@@ -142,7 +142,7 @@ static spot spot_of(const mlaf_host *h, int64_t t) {
   const int64_t page = words(h, GATHER_KV_B_TABLE)[first + in];
   const mlaf_host_tensor *cache = &h->t[GATHER_KV_B_CACHE];
   if (page >= 0 && page < N(h, PAGES)) s.row = page * (cache->stride[0] / cache->stride[1]) + s.position % page_tokens;
-  if (s.row >= 0 && !format_of(h)->split) s.row = page * cache->stride[0] + s.position % page_tokens * cache->stride[1];
+  if (s.row >= 0 && !format_of(h)->second.of) s.row = page * cache->stride[0] + s.position % page_tokens * cache->stride[1];
   return s;
 }
 
@@ -190,36 +190,28 @@ static void fill_columns(const mlaf_host *h, mlaf_stored type, unsigned char *to
   }
 }
 
-/* The byte, from the cache's first on, where the scales of a row lie whose first byte is `row`. */
-static int64_t scales_of(const mlaf_host *h, int64_t row) {
+/* The parts of a token. row: the element of the cache where its row begins; beside a second tensor the number of its row. */
+static mlaf_stored_token token_at(const mlaf_host *h, int64_t row) {
+  const mlaf_host_tensor *cache = &h->t[GATHER_KV_B_CACHE], *kpe = &h->t[GATHER_KV_B_CACHE_KPE];
   const mlaf_cache_format *format = format_of(h);
-  const int64_t *stride = h->t[GATHER_KV_B_CACHE].stride;
-  if (!format->aside) return row + gather_bytes(h->point.v, format->scales_at);
-  return row / stride[0] * stride[0] + N(h, PAGE) * stride[1] + row % stride[0] / stride[1] * format->aside;
+  const int64_t unit = N(h, UNIT), step = cache->stride[1], slot = format->aside ? row % cache->stride[0] / step : 0;
+  const mlaf_stored_page page = {.rows = cache->data + (format->second.of ? row * step : row - slot * step) * unit,
+                                 .second = N(h, SPLIT) ? kpe->data + row * kpe->stride[0] * unit : NULL,
+                                 .row = step * unit, .tokens = N(h, PAGE)};
+  return mlaf_stored_token_of(format, (int)N(h, R), (int)N(h, P), &page, slot);
 }
 
-/* A row of the cache and of its rope tensor. */
-static void fill_row(const mlaf_host *h, unsigned char *row, unsigned char *rope, mlaf_rng *rng) {
+static void fill_token(const mlaf_host *h, mlaf_stored_token at, mlaf_rng *rng) {
   const mlaf_cache_format *format = format_of(h);
-  unsigned char *const cache = h->t[GATHER_KV_B_CACHE].data;
-  unsigned char *const scales = format->scales ? cache + scales_of(h, row - cache) : NULL;
-  fill_columns(h, format->latent, row, N(h, R), rng);
-  for (int i = 0; format->powers && i < format->scales; i++) scales[i] = (unsigned char)(127 - mlaf_rng_below(rng, 6));
+  fill_columns(h, format->latent, at.latent, N(h, R), rng);
+  for (int i = 0; format->powers && i < format->scales; i++) at.scales[i] = (unsigned char)(127 - mlaf_rng_below(rng, 6));
   for (int i = 0; !format->powers && i < format->scales; i++) {
     /* Powers of two as writers since V3.2 have them, and others. */
     const bool power = options_of(h)->list != 0;
     const float scale = power ? ldexpf(1, -(int)mlaf_rng_below(rng, 6)) : 0.2f + (float)mlaf_rng_below(rng, 1000) / 777;
-    memcpy(scales + 4 * i, &scale, sizeof scale);
+    memcpy(at.scales + 4 * i, &scale, sizeof scale);
   }
-  fill_columns(h, format->rope, rope, N(h, P), rng);
-}
-
-/* Element `at` of the cache is a row's first: so it, and its rope columns. */
-static unsigned char *bytes_at(const mlaf_host *h, int64_t row, unsigned char **rope) {
-  const mlaf_host_tensor *kpe = &h->t[GATHER_KV_B_CACHE_KPE], *cache = &h->t[GATHER_KV_B_CACHE];
-  unsigned char *at = cache->data + (format_of(h)->split ? row * cache->stride[1] : row) * N(h, UNIT);
-  *rope = N(h, SPLIT) ? kpe->data + row * kpe->stride[0] * N(h, UNIT) : at + gather_bytes(h->point.v, format_of(h)->rope_at);
-  return at;
+  fill_columns(h, format->rope, at.rope, N(h, P), rng);
 }
 
 /* No position has the angles of another. */
@@ -241,10 +233,8 @@ static void draw(mlaf_host *h, mlaf_rng *rng) {
   const int poison = mlaf_stored_fnuz(format_of(h)->latent) ? POISON_FNUZ : POISON;
   memset(h->t[GATHER_KV_B_CACHE].data, poison, mlaf_host_bytes(h, GATHER_KV_B_CACHE));
   fill_tables(h, rng);
-  for (int64_t t = 0; t < words(h, GATHER_KV_B_CU_SEQLENS)[args_of(h)->batch]; t++) {
-    unsigned char *rope, *row = bytes_at(h, spot_of(h, t).row, &rope);
-    fill_row(h, row, rope, rng);
-  }
+  for (int64_t t = 0; t < words(h, GATHER_KV_B_CU_SEQLENS)[args_of(h)->batch]; t++)
+    fill_token(h, token_at(h, spot_of(h, t).row), rng);
   for (int64_t i = 0; i < N(h, H) * N(h, OUT); i++) {
     uint16_t *w = mlaf_host_at(h, GATHER_KV_B_W, i / N(h, OUT), i % N(h, OUT));
     for (int64_t k = 0; k < N(h, R); k++) w[k] = mlaf_encode16(h->dtype, mlaf_decode16(h->dtype, w[k]) / 16);
@@ -263,10 +253,8 @@ static void draw_timing(mlaf_host *h, mlaf_rng *rng) {
   }
   shuffle(words(h, GATHER_KV_B_TABLE), pages, rng);
   for (int64_t i = 0; i < pages; i++) words(h, GATHER_KV_B_TABLE)[i] %= (int32_t)N(h, PAGES);
-  for (int64_t i = 0; !h->t[GATHER_KV_B_CACHE].pooled && i < N(h, PAGES) * N(h, PAGE); i++) {
-    unsigned char *rope, *row = bytes_at(h, format_of(h)->split ? i : i * h->t[GATHER_KV_B_CACHE].stride[1], &rope);
-    fill_row(h, row, rope, rng);
-  }
+  for (int64_t i = 0; !h->t[GATHER_KV_B_CACHE].pooled && i < N(h, PAGES) * N(h, PAGE); i++)
+    fill_token(h, token_at(h, format_of(h)->second.of ? i : i * h->t[GATHER_KV_B_CACHE].stride[1]), rng);
   fill_angles(h, rng);
 }
 
@@ -281,24 +269,24 @@ static mlaf_status inject(mlaf_host *h, mlaf_inject inject, mlaf_rng *rng, mlaf_
   const int32_t last = args_of(h)->batch - 1, above[] = {(int32_t)N(h, PAGES), INT32_MAX}, below[] = {-1, INT32_MIN};
   const spot s = spot_of(h, words(h, GATHER_KV_B_CU_SEQLENS)[last + 1] - 1);
   const uint32_t column = mlaf_rng_below(rng, (uint32_t)N(h, R));
-  unsigned char *rope, *row = bytes_at(h, s.row, &rope);
+  const mlaf_stored_token at = token_at(h, s.row);
   if (inject == MLAF_INJECT_OOB_PAGE) {
     *last_page(h, last) = above[mlaf_rng_below(rng, 2)];
     *last_page(h, 0) = below[mlaf_rng_below(rng, 2)];
     words(h, GATHER_KV_B_SEQ_STARTS)[0] = -2; /* the first two positions lie before the first page */
   } else if (mlaf_stored_in_16(format_of(h)->latent)) {
-    memset(row + 2 * column, 0xff, 2);
+    memset(at.latent + 2 * column, 0xff, 2);
   } else if (format_of(h)->powers && mlaf_rng_below(rng, 2)) {
-    h->t[GATHER_KV_B_CACHE].data[scales_of(h, s.row) + column / (uint32_t)format_of(h)->group] = 0xff;
+    at.scales[column / (uint32_t)format_of(h)->group] = 0xff;
   } else {
-    row[column] = mlaf_stored_fnuz(format_of(h)->latent) ? 0x80 : 0x7f;
+    at.latent[column] = mlaf_stored_fnuz(format_of(h)->latent) ? 0x80 : 0x7f;
   }
   return MLAF_OK;
 }
 
 /* --- what must come out --- */
 
-/* A row of the cache: operands of the product as a kernel has them (rounded to the problem's type where they are scaled first),
+/* A token: operands of the product as a kernel has them (rounded to the problem's type where they are scaled first),
  * and rope columns. */
 typedef struct numbers {
   double latent[MLA_GATHER_KV_B_RANK_MAX], rope[MLA_GATHER_KV_B_ROPE_MAX + 1], slack[MLA_GATHER_KV_B_ROPE_MAX + 1];
@@ -308,28 +296,36 @@ typedef struct numbers {
 enum { ASIDE_MOST = 8 };
 enum { ROW_MOST = 2 * (MLA_GATHER_KV_B_RANK_MAX + MLA_GATHER_KV_B_ROPE_MAX) + MLAF_FORMAT_FIXED_MAX };
 
+/* A token's parts in two rows of memory, which are those of the cache's tensors at `at`; -1: there are none. */
+static mlaf_stored_token read_token(const mlaf_rows *r, int64_t at, unsigned char *row, unsigned char *second) {
+  const mlaf_host *h = r->h;
+  const mlaf_host_tensor *cache = &h->t[GATHER_KV_B_CACHE];
+  const mlaf_cache_format *format = format_of(h);
+  const mlaf_stored_page one = {.rows = row, .second = second, .row = N(h, ROW) * N(h, UNIT), .tokens = 1};
+  const mlaf_stored_token t = mlaf_stored_token_of(format, (int)N(h, R), (int)N(h, P), &one, 0);
+  if (at < 0) return t;
+  mlaf_rows_read(r, GATHER_KV_B_CACHE, format->second.of ? at * cache->stride[1] : at, N(h, ROW), row);
+  if (N(h, SPLIT)) mlaf_rows_read(r, GATHER_KV_B_CACHE_KPE, at * h->t[GATHER_KV_B_CACHE_KPE].stride[0], N(h, KPEROW), second);
+  if (format->aside) mlaf_rows_read(r, GATHER_KV_B_CACHE, token_at(h, at).scales - cache->data, format->aside, t.scales);
+  return t;
+}
+
 static void decode_row(const mlaf_rows *r, int64_t at, numbers *x) {
   const mlaf_host *h = r->h;
   const mlaf_cache_format *format = format_of(h);
   const double scale = N(h, SCALED) ? (double)(h->t[GATHER_KV_B_SCALE_AT].absent ? args_of(h)->scale : SCALE) : 1;
-  const int64_t unit = N(h, UNIT), rope_at = format->split ? 0 : gather_bytes(h->point.v, format->rope_at);
-  _Alignas(16) unsigned char row[ROW_MOST], rope[ROW_MOST], aside[ASIDE_MOST], *scales = row;
+  _Alignas(16) unsigned char row[ROW_MOST + ASIDE_MOST], second[ROW_MOST];
+  const mlaf_stored_token t = read_token(r, at, row, second);
   x->behind = scale;
-  if (at >= 0) mlaf_rows_read(r, GATHER_KV_B_CACHE, format->split ? at * h->t[GATHER_KV_B_CACHE].stride[1] : at, N(h, ROW), row);
-  if (at >= 0 && N(h, SPLIT))
-    mlaf_rows_read(r, GATHER_KV_B_CACHE_KPE, at * h->t[GATHER_KV_B_CACHE_KPE].stride[0], N(h, KPEROW), rope);
-  else if (at >= 0) memcpy(rope, row + rope_at, (size_t)(N(h, ROW) * unit - rope_at));
-  if (format->scale == MLAF_SCALE_STORED) scales += gather_bytes(h->point.v, format->scales_at);
-  if (at >= 0 && format->aside) mlaf_rows_read(r, GATHER_KV_B_CACHE, scales_of(h, at), format->aside, scales = aside);
   for (int64_t c = 0; c < N(h, R); c++) {
-    x->latent[c] = at < 0 ? (double)NAN : mlaf_stored_number(format->latent, h->dtype, row, c);
+    x->latent[c] = at < 0 ? (double)NAN : mlaf_stored_number(format->latent, h->dtype, t.latent, c);
     if (at < 0 || format->scale != MLAF_SCALE_STORED) continue;
-    const float tile = mlaf_stored_factor(format, scales, (int)c);
+    const float tile = mlaf_stored_factor(format, t.scales, (int)c);
     x->latent[c] = (double)mlaf_decode16(h->dtype, mlaf_encode16(h->dtype, (float)x->latent[c] * tile));
   }
   for (int64_t c = 0; c < N(h, P); c++) {
     const double unit_of_rope = mlaf_stored_in_16(format->rope) ? 1 : scale;
-    x->rope[c] = at < 0 ? (double)NAN : mlaf_stored_number(format->rope, h->dtype, rope, c) * unit_of_rope;
+    x->rope[c] = at < 0 ? (double)NAN : mlaf_stored_number(format->rope, h->dtype, t.rope, c) * unit_of_rope;
     x->slack[c] = fabs(x->rope[c]) * 0x1p-22;
   }
 }

@@ -1,6 +1,5 @@
 /* mla_gather_kv_b inside: how its cache holds a token, and what of its record is its own. */
-#ifndef MLAF_GATHER_H
-#define MLAF_GATHER_H
+#pragma once
 
 #include "op/cache_format.h"
 #include "op/calls.h"
@@ -25,5 +24,3 @@ mlaf_status gather_kv_b_check_stages(const mlaf_bound *b, mlaf_err *err);
 uint32_t gather_kv_b_shares(int64_t outputs, uint64_t tiles, uint32_t units);
 mlaf_status gather_kv_b_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
 size_t gather_kv_b_workspace(const mlaf_bound *b, uint32_t knob, int64_t rows);
-
-#endif

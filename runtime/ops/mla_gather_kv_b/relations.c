@@ -24,8 +24,8 @@ void gather_kv_b_sizes(const int32_t *f, const mlaf_gather_kv_b_args *a, int64_t
   const mlaf_cache_format *format = gather_format(f);
   n[GATHER_KV_B_SIZE_UNIT] = format->unit;
   n[GATHER_KV_B_SIZE_ROW] = gather_bytes(f, format->row) / format->unit;
-  n[GATHER_KV_B_SIZE_KPEROW] = gather_bytes(f, format->rope_bytes) / format->unit;
-  n[GATHER_KV_B_SIZE_SPLIT] = format->split && n[GATHER_KV_B_SIZE_P];
+  n[GATHER_KV_B_SIZE_KPEROW] = gather_bytes(f, format->second.row) / format->unit;
+  n[GATHER_KV_B_SIZE_SPLIT] = n[GATHER_KV_B_SIZE_KPEROW] > 0;
   n[GATHER_KV_B_SIZE_SCALED] = format->scale == MLAF_SCALE_LAUNCH; /* a stored number times the launch's scale is a value */
   n[GATHER_KV_B_SIZE_KCOLUMNS] = n[a->v ? GATHER_KV_B_SIZE_N : GATHER_KV_B_SIZE_OUT];
   n[GATHER_KV_B_SIZE_NEEDKPE] = n[GATHER_KV_B_SIZE_SPLIT] && a->num_pages > 0;
@@ -58,7 +58,7 @@ static mlaf_status check_rope(const int32_t *f, const mlaf_gather_kv_b_args *a, 
   const int64_t rope = n[GATHER_KV_B_SIZE_P], copies = a->k_pe_head_stride;
   if (a->cache_kpe && !n[GATHER_KV_B_SIZE_SPLIT])
     return mlaf_fail(err, MLAF_E_ARG, "cache_kpe is set, and the problem's cache is %s: NULL",
-                     gather_format(f)->split ? "without rope columns" : "not split");
+                     gather_format(f)->second.of ? "without rope columns" : "not split");
   if (!n[GATHER_KV_B_SIZE_ROTATE] && (a->rope_table || a->rope_rows))
     return mlaf_fail(err, MLAF_E_ARG, "rope_table is %p of %lld rows, and the problem's cache is rotated: plan with rope_pairs "
                      "or rope_halves, or leave the table out", (const void *)a->rope_table, (long long)a->rope_rows);
@@ -81,7 +81,7 @@ static mlaf_status check_pages(const int32_t *f, const mlaf_gather_kv_b_args *a,
                      gather_format(f)->name, ASIDE_TOKENS_MOST);
   if (gather_format(f)->aside)
     return mlaf_format_check_pages(gather_format(f), a->page_tokens, a->cache_row_stride, a->cache_page_stride, err);
-  if (!gather_format(f)->split) return MLAF_OK;
+  if (!gather_format(f)->second.of) return MLAF_OK;
   if (a->cache_kpe_row_stride > KPE_STRIDE_MOST)
     return mlaf_fail(err, MLAF_E_ARG, "cache_kpe_row_stride is %lld, must be at most %lld", (long long)a->cache_kpe_row_stride,
                      (long long)KPE_STRIDE_MOST);
@@ -172,9 +172,9 @@ static void fill_rest(const int32_t *f, const mlaf_gather_kv_b_args *a, const in
   const int64_t kpe_row = a->cache_kpe_row_stride ? a->cache_kpe_row_stride : n[GATHER_KV_B_SIZE_KPEROW];
   const mlaf_cache_format *format = gather_format(f);
   if (format->aside && !a->cache_page_stride) k->cache_page = mlaf_format_page_rows(format, a->page_tokens, 0, 0) * k->cache_row;
-  if (format->split) k->kpe_row = (uint32_t)(format->unit * kpe_row); /* row n has row n of these */
-  if (format->split && !n[GATHER_KV_B_SIZE_SCALED]) k->scale_at = a->cache_kpe;
-  else if (format->split) {
+  if (format->second.of) k->kpe_row = (uint32_t)(format->unit * kpe_row); /* row n has row n of these */
+  if (format->second.of && !n[GATHER_KV_B_SIZE_SCALED]) k->scale_at = a->cache_kpe;
+  else if (format->second.of) {
     k->cache_row |= k->num_pages << 32; /* both were checked to fit */
     k->num_pages = (int64_t)(intptr_t)a->cache_kpe;
   }

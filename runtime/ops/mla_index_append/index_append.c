@@ -31,7 +31,8 @@ static void arguments(mlaf_host *h) {
 }
 
 static void arrange(mlaf_host *h) {
-  if (!h->t[INDEX_APPEND_SIN].absent) h->t[INDEX_APPEND_SIN] = h->t[INDEX_APPEND_COS];
+  mlaf_host_tensor *sin = &h->t[INDEX_APPEND_SIN], *cos = &h->t[INDEX_APPEND_COS];
+  if (!sin->absent) sin->stride[0] = cos->stride[0], sin->count = cos->count;
 }
 
 static int64_t place(const mlaf_host *h, int tensor, int64_t t, int64_t head) {

@@ -32,6 +32,7 @@ const mlaf_calls q_b_calls = {.args_name = "mlaf_q_b_args",
                               .workspace_size_at = offsetof(mlaf_projection_args, workspace_size),
                               .libraries = true,
                               .arguments = &q_b_arguments,
+                              .table = MLAF_PROJECTION_TABLE(&q_b_arguments, MLA_Q_B_DTYPE),
                               .reach = MLAF_PROJECTION_REACH,
                               .n_mapped = MLAF_PROJECTION_MAPS + 1, /* W_UK of mla_q_absorb */
                               .parameter_bytes = parameter_bytes,

@@ -1,6 +1,5 @@
 /* mla_q_b inside: a projection, which other problems may follow in one launch (op/joint.h). */
-#ifndef MLAF_Q_B_H
-#define MLAF_Q_B_H
+#pragma once
 
 #include "op/joint.h"
 #include "op/projection_calls.h"
@@ -12,5 +11,3 @@ extern const mlaf_args_table q_b_arguments;
 enum { Q_B_APPEND, Q_B_ABSORB };
 enum { Q_B_PRODUCT_BUFFERS = 10, Q_B_APPEND_BUFFERS = 15 }; /* most buffers of their cases */
 extern const mlaf_joint q_b_joint;
-
-#endif

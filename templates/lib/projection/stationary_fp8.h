@@ -9,14 +9,17 @@
 //   x         in PLACES places, a pass of [INNER/64][TOKENS][64] each, rows of 128 bytes, swizzled
 //   scales    one for 32 values. Where all of a way's are equal, they come in behind the whole sum, else chunk by chunk
 //   sums      of the ways meet in shared memory; sums.h finishes them
+//   direct    one way, for many tokens: a lane rounds its own sums and writes them; the first one loads x, too, and all turn
+//             columns before the first pass
 //
 // Weights and scales are constants of a layer: they are in registers before the launch waits for the one before.
 //@ contract(arch.has_wgmma == 1 and arch.has_tma == 1, "needs wgmma and tensor copies")
 //@ contract(pass == 16 or pass == 32 or pass == 64, "a pass of %d tokens is not 16, 32 or 64", pass)
 //@ contract(rows == 64 or rows == 128, "tiles of %d outputs are not 64 or 128", rows)
 //@ local plan = require("projection/stationary").plan({ inner = inner, outer = outer, layout = layout, tokens = pass,
-//@   rows = rows, ways = ways, turn = turn, per_sm = per_sm })
+//@   rows = rows, ways = ways, turn = turn, per_sm = per_sm, direct = direct })
 //@ contract(not plan.refused, "%s", plan.refused)
+//@ contract(direct == 0 or rows == 64, "tiles of %d outputs, of which a lane writes more than two", rows)
 //@ contract(plan.lds <= arch.lds_bytes, "%d bytes of shared memory", plan.lds)
 //@ declares{ threads = plan.threads, rows_per_wg = rows, lds_bytes = plan.lds }
 
@@ -33,21 +36,37 @@
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${rows}, WAYS = ${ways}, SPLIT = 1;
 constexpr int THREADS = ${128 * ways}, MT = TILE / 64, VALUES = ${plan.values}, GROUPS = VALUES / 16; // of a way
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
+//@ if direct == 0 then
 //@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = 1, writers = "THREADS" })
+//@ end
 constexpr int PLACES = ${plan.places}, PLACE = ${plan.x}, BOXES = PLACE / (TOKENS * 128);
+//@ if direct == 0 then
 constexpr int X_AT = ${plan.x_at}, SUMS_AT = ${plan.sums_at};
+//@ else
+constexpr int X_AT = ${plan.x_at};
+//@ end
 constexpr int W_FULL = ${plan.barriers_at}, FULL_AT = W_FULL + 8, EMPTY_AT = FULL_AT + 8 * PLACES;
+//@ if direct == 1 then
+constexpr int X_WARP = 0, TURN_AT = 0, TURN_THREADS = THREADS;
+//@ else
 constexpr int X_WARP = 4 * WAYS, TURN_AT = 128 * WAYS + 32, TURN_THREADS = ${plan.threads} - TURN_AT;
+//@ end
 
 // ---- The loaders: a lane each ------------------------------------------------------------------------------------------
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at) {
   barrier_expect(shared + W_FULL, INNER * TILE);
   copy_box_once(shared, &p.w, (int)((at.head * p.a.w_head + at.first) / 2), 0, shared + W_FULL);
 }
+//@ if direct == 1 then
+// Pass i, whose tokens begin at t0, if there is one.
+MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place& at, int i, i64 t0) {
+  if (t0 < p.a.tokens) {
+//@ else
 MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at) {
   int i = 0;
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS, i++) {
+//@ end
     const u32 place = i % PLACES, full = shared + FULL_AT + 8 * place;
     barrier_wait(shared + EMPTY_AT + 8 * place, i / PLACES & 1 ^ 1);
     barrier_expect(full, PLACE);
@@ -130,6 +149,19 @@ MLAF_DEV void multiply(float (&sum)[MT][TOKENS / 2], const u32 (&a)[GROUPS][MT][
   }
 }
 
+//@ if direct == 1 then
+// A lane's sums, rounded once: its outputs side by side, 8 lanes a line of a token.
+MLAF_DEV void write_sums(const mlaf_projection_kernel_args& a, const float (&sum)[MT][TOKENS / 2], char* y, i64 t0, int t) {
+#pragma unroll
+  for (int j = 0; j < TOKENS / 8; j++)
+#pragma unroll
+    for (int e = 0; e < 2; e++) {
+      const i64 token = t0 + 8 * j + 2 * t + e;
+      if (token >= a.tokens) continue;
+      store(y + token * a.y_token, pack2(sum[0][4 * j + e], sum[0][4 * j + 2 + e]));
+    }
+}
+//@ else
 // A lane's sums, its outputs side by side.
 MLAF_DEV void lay_sums(const float (&sum)[MT][TOKENS / 2], float* to, int t) {
 #pragma unroll
@@ -144,6 +176,7 @@ MLAF_DEV void lay_sums(const float (&sum)[MT][TOKENS / 2], float* to, int t) {
 //@ end
     }
 }
+//@ end
 
 //@ local turner = "at.first / TILE * TURN_THREADS + thread - TURN_AT, TILES * TURN_THREADS"
 extern "C" __global__ void __launch_bounds__(${plan.threads}, ${per_sm}) ${symbol}(
@@ -163,6 +196,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${per_sm}) ${symbo
     load_w(p, shared, at); // who waits for it does so behind the barrier below
   }
   __syncthreads();
+//@ if direct == 0 then
   if (warp >= X_WARP) {
 //@ if turn > 0 and style ~= "unrotated" then
     if (thread >= TURN_AT) ask_turn(p.a, ${turner});
@@ -174,6 +208,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${per_sm}) ${symbo
 //@ end
     return;
   }
+//@ end
   const int lane = thread & 31, g = lane >> 2, t = lane & 3, way = warp / 4, first = way * VALUES;
   const int output = warp % 4 * (16 * MT) + 2 * MT * g;
   float scales[GROUPS / 2];
@@ -188,7 +223,15 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${per_sm}) ${symbo
 #pragma unroll
   for (int i = 0; i < GROUPS; i++) take_w(a[i], shared, first + 16 * i, output, t);
   wait_for_previous_launch();
+//@ if direct == 0 then
   float* const sums = (float*)(memory + SUMS_AT);
+//@ else
+  for (int k = 0; k < PLACES && thread == 0; k++) load_pass(p, shared, at, k, k * TOKENS);
+  __syncwarp();
+//@   if turn > 0 then
+  turn_rows(p.a, at.x, at.y, ${turner}); // while the first passes' x comes
+//@   end
+//@ end
   int i = 0;
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS, i++) {
@@ -197,9 +240,15 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${per_sm}) ${symbo
     barrier_wait(shared + FULL_AT + 8 * place, i / PLACES & 1);
     multiply(sum, a, scales, same, shared + X_AT + place * PLACE, first);
     if (lane == 0) barrier_arrive(shared + EMPTY_AT + 8 * place);
+//@ if direct == 1 then
+    if (thread == 0) load_pass(p, shared, at, i + PLACES, t0 + PLACES * TOKENS);
+    __syncwarp();
+    if (OUTER % TILE == 0 || at.first + output < OUTER) write_sums(p.a, sum, at.y + 2 * (at.first + output), t0, t);
+//@ else
     if (t0) named_sync(1, THREADS); // the pass before is written
     lay_sums(sum, sums + way * TOKENS * PITCH + output, t);
     named_sync(1, THREADS);
     write_pass(p.a, at, t0, sums, 0);
+//@ end
   }
 }

@@ -1,6 +1,6 @@
 // The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
 // order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
-// one behind the other.
+// one behind the other. norm == 2: there are no squares; the tokens' factors lie where a.cos says, of 32 bits.
 //@ needs("INNER", "OUTER", "TILE", "TOKENS", "WAYS", "THREADS", "SPLIT", "PITCH")
 //@ if norm == 1 then
 constexpr int SQUARES_AT = WAYS * TOKENS * PITCH;
@@ -86,6 +86,11 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 #pragma unroll
     for (int k = 0; k < 4; k++) v[k] *= factor;
 //@   end
+//@   if norm == 2 then
+    const float factor = load<float>(a.cos + 4 * (t0 + token));
+#pragma unroll
+    for (int k = 0; k < 4; k++) v[k] *= factor;
+//@   end
 //@   if residual == 1 then
     const word2 r = load<word2>(a.residual + (t0 + token) * a.residual_token + 2 * (p.first + column));
     v[0] += unpack_lo(r.x), v[1] += unpack_hi(r.x), v[2] += unpack_lo(r.y), v[3] += unpack_hi(r.y);
@@ -114,6 +119,11 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
     }
 //@   if norm == 1 then
     const float factor = inverse_root(multiply_add(square, ${f32(1.0 / inner)}, a.eps)) * up;
+#pragma unroll
+    for (int k = 0; k < 8; k++) v[k / 4][k % 4] *= factor;
+//@   end
+//@   if norm == 2 then
+    const float factor = load<float>(a.cos + 4 * (t0 + token));
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k / 4][k % 4] *= factor;
 //@   end

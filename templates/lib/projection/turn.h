@@ -43,6 +43,60 @@ MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step
 }
 //@ end
 
+//@ if template:find("/direct_fp8$") and style ~= "unrotated" then
+constexpr int AT_ONCE = 4 / ITEM_CHUNKS; // items whose loads are in flight together: stores of one would hold up the next
+
+// All tokens of the launch, of one head: items first, first + step, ...
+MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
+  const i64 end = a.tokens * ITEMS;
+#pragma unroll 1
+  for (i64 item = first; item < end; item += AT_ONCE * step) {
+    word4 in[AT_ONCE][ITEM_CHUNKS];
+    float c[AT_ONCE][ANGLES], s[AT_ONCE][ANGLES];
+    i64 position[AT_ONCE];
+#pragma unroll
+    for (int n = 0; n < AT_ONCE; n++) {
+      const i64 i = item + n * step < end ? item + n * step : item;
+      position[n] = load<i64>(a.positions + i / ITEMS);
+#pragma unroll
+      for (int k = 0; k < ITEM_CHUNKS; k++)
+        in[n][k] = load<word4>(x + i / ITEMS * a.x_token + 2 * INNER + 16 * (i % ITEMS) + k * ROPE);
+    }
+#pragma unroll
+    for (int n = 0; n < AT_ONCE; n++) {
+      const int angle = (int)((item + n * step < end ? item + n * step : item) % ITEMS);
+#pragma unroll
+      for (int k = 0; k < ANGLES; k++) c[n][k] = s[n][k] = not_a_number();
+      if ((u64)position[n] < (u64)a.table_rows) {
+        load_angles(c[n], a.cos + position[n] * a.table_row, angle, a.flags & PROJECTION_TABLE_16);
+        load_angles(s[n], a.sin + position[n] * a.table_row, angle, a.flags & PROJECTION_TABLE_16);
+      }
+    }
+#pragma unroll
+    for (int n = 0; n < AT_ONCE; n++) {
+      const i64 i = item + n * step;
+      if (i >= end) break;
+      float v[ITEM_CHUNKS][8];
+#pragma unroll
+      for (int k = 0; k < ITEM_CHUNKS; k++) unpack(v[k], in[n][k]);
+#pragma unroll
+      for (int k = 0; k < ANGLES; k++) {
+//@   if style == "halves" then
+        float &p = v[0][k], &q = v[ITEM_CHUNKS - 1][k];
+//@   else
+        float &p = v[0][2 * k], &q = v[0][2 * k + 1];
+//@   end
+        const float across = q * s[n][k], back = p * s[n][k];
+        p = multiply_add(p, c[n][k], -across);
+        q = multiply_add(q, c[n][k], back);
+      }
+#pragma unroll
+      for (int k = 0; k < ITEM_CHUNKS; k++)
+        store(y + i / ITEMS * a.y_token + 2 * OUTER + 16 * (i % ITEMS) + k * ROPE, pack(v[k]));
+    }
+  }
+}
+//@ else
 // All tokens of the launch, of one head: items first, first + step, ...
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
 #pragma unroll 2
@@ -83,3 +137,4 @@ MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, cha
     for (int k = 0; k < ITEM_CHUNKS; k++) store(to + k * ROPE, in[k]);
   }
 }
+//@ end

@@ -8,16 +8,17 @@
 //             is multiplied the next one's bytes become numbers: byte times scale (times the norm's weight) in fp32, rounded once
 //             to bf16. So all of a sum's products have one accumulator; ring_fp8.h scales them apart, which takes twice the
 //             registers
-//   passes    as few as there can be, all of one WIDTH, the least multiple of 32 from 128 to 256 that holds the tokens; the loops
-//             are compiled once for each width
-//   norm      a thread squares a token's row of each stage; the token's factor comes in at the end
+//   passes    as few as there can be, all of one WIDTH, the least of the plan's widths that holds the tokens; the loops are
+//             compiled once for each. x comes in whole boxes, which may have rows beyond
+//   norm      a thread squares a token's row of each stage; the token's factor comes in at the end. normed: nothing is squared,
+//             the factors are those of a kernel before this one
 //   sums      lie where the ring was; sums.h adds up those of a cluster and finishes them
 //
 // Weights and scales are constants of a layer: the first STAGES are asked for before the launch waits for the one before.
 //@ contract(arch.has_wgmma == 1 and arch.has_tma == 1, "needs wgmma and tensor copies")
 //@ contract(dtype == "bf16", "a weight times its scale may be more than %s holds", dtype)
 //@ local plan = require("projection/plan").wide_fp8({ inner = inner, outer = outer, layout = layout, norm = norm,
-//@   split = split, parts = parts })
+//@   split = split, parts = parts, fine = lanes == 2 })
 //@ -- lanes: that load x. With two (parts_fp8) a stage's bytes are taken, too, before the products of the one before are asked
 //@ -- for, and PARTS blocks share a tile's passes.
 //@ local ahead = lanes == 2
@@ -34,7 +35,7 @@
 //@ include("lib/projection/machine.h")
 //@ include("lib/projection/args.h")
 //@ include("lib/projection/fp8.h", { weights = weights })
-//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split, flags = 16,
+//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split, flags = normed == 1 and 2064 or 16,
 //@   maps = { { 1, 32, plan.tile, 64 }, { 2, 64, plan.rows } } })
 //@ include("lib/projection/maps.h", { args = "mlaf_projection_scaled_args" })
 //@ include("lib/hopper.h")
@@ -44,8 +45,9 @@
 
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${plan.tokens}, TILE = ${plan.tile}, WAYS = 1, SPLIT = ${split};
 constexpr int THREADS = ${plan.threads}, MATH = ${plan.math}, STAGES = ${plan.stages}, STEPS = INNER / 64, SCALES = TILE / 16;
-//@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = 0, style = "unrotated" })
-//@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split, writers = "MATH" })
+//@ local sums_norm = normed == 1 and 2 or norm
+//@ include("lib/projection/block.h", { inner = inner, norm = sums_norm, residual = residual, turn = 0, style = "unrotated" })
+//@ include("lib/projection/sums.h", { inner = inner, norm = sums_norm, residual = residual, split = split, writers = "MATH" })
 constexpr int ROWS = ${plan.rows}; // tokens of a box of x
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 64, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = ${plan.barriers_at}, X_AT = FULL_AT + 8 * STAGES, EMPTY_AT = X_AT + 8 * STAGES; // W is there; x; room
@@ -63,7 +65,14 @@ constexpr int PARTS = ${parts}, X_LANES = ${lanes};
 // Tokens of each pass.
 MLAF_DEV int width_of(i64 tokens) {
   const i64 passes = (tokens + TOKENS - 1) / TOKENS, each = (tokens + passes - 1) / passes;
+//@ if ahead then
+//@   for i = 1, #plan.widths - 1 do
+  if (each <= ${plan.widths[i]}) return ${plan.widths[i]};
+//@   end
+  return ${plan.widths[#plan.widths]};
+//@ else
   return each <= ${plan.widths[1]} ? ${plan.widths[1]} : (int)((each + ROWS - 1) / ROWS) * ROWS;
+//@ end
 }
 
 // ---- The loaders: a lane each ------------------------------------------------------------------------------------------
@@ -76,7 +85,7 @@ MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& a
   const u32 full = shared + X_AT + 8 * r.stage, to = shared + r.stage * STAGE;
   const int column = (int)(at.head * p.a.x_head / 2) + 64 * step;
 //@ if ahead then
-  const int boxes = width / ROWS, first = (int)my_thread() / 32 - X_WARP; // every X_LANES-th is this lane's
+  const int boxes = (width + ROWS - 1) / ROWS, first = (int)my_thread() / 32 - X_WARP; // every X_LANES-th is this lane's
   barrier_expect(full, (u32)((boxes - first + X_LANES - 1) / X_LANES * ROWS) * 128);
 #pragma unroll 1
   for (int row = first * ROWS; row < width; row += X_LANES * ROWS)
@@ -126,6 +135,7 @@ MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int t
 #pragma unroll 1
   for (int i = thread; i < INNER / 8; i += THREADS) *(word4*)(memory + GAIN_AT + 16 * i) = load<word4>(a.gain + 16 * i);
 }
+//@   if normed == 0 then
 // The squares of a token's row of a stage. Four sums, so that none waits for the one before.
 MLAF_DEV float add_squares(float sum, u32 x, int token) {
   float part[4] = {};
@@ -142,6 +152,7 @@ MLAF_DEV float add_squares(float sum, u32 x, int token) {
   }
   return sum + ((part[0] + part[1]) + (part[2] + part[3]));
 }
+//@   end
 MLAF_DEV u32 load_word(u32 at) {
   u32 x;
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
@@ -153,6 +164,14 @@ MLAF_DEV u32 load_2(u32 at) {
   asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at) : "memory");
   return x;
 }
+//@ if normed == 1 then
+// Two bytes times their scales times the norm's weights.
+MLAF_DEV u32 number2(u32 codes, float lo, float hi) {
+  float a, b;
+  decode2<0>(codes, a, b);
+  return pack2(a * lo, b * hi);
+}
+//@ else
 // Two bytes times their scale (and the norm's weights).
 MLAF_DEV u32 number2(u32 codes, float scale${norm == 1 and ", u32 gain" or ""}) {
   float a, b;
@@ -163,6 +182,7 @@ MLAF_DEV u32 number2(u32 codes, float scale${norm == 1 and ", u32 gain" or ""}) 
   return pack2(a * scale, b * scale);
 //@ end
 }
+//@ end
 //@ if ahead then
 // A lane's share of 64 values of 64 outputs; w: its row g of the stage.
 MLAF_DEV void take_codes(u32 (&codes)[4][4], u32 w, int g) {
@@ -190,8 +210,16 @@ MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int g, float scale, u32 gain) {
 //@ if norm == 1 then
     const u32 gains[2] = {load_word(gain + 32 * j), load_word(gain + 32 * j + 16)};
 //@ end
+//@ if normed == 1 then
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+      const float lo = scale * unpack_lo(gains[k]), hi = scale * unpack_hi(gains[k]);
+      a[j][2 * k] = number2(codes[j][2 * k], lo, hi), a[j][2 * k + 1] = number2(codes[j][2 * k + 1], lo, hi);
+    }
+//@ else
 #pragma unroll
     for (int i = 0; i < 4; i++) a[j][i] = number2(codes[j][i], scale${norm == 1 and ", gains[i >> 1]" or ""});
+//@ end
   }
 }
 
@@ -230,7 +258,7 @@ MLAF_DEV void take_step(float (&total)[WIDTH / 2], u32 (&a)[4][4], u32 (&next_a)
   wgmma_commit();
   wgmma_wait<1>();
   if (before >= 0) give_back(l.shared + EMPTY_AT + 8 * before, l.lane);
-//@   if norm == 1 then
+//@   if norm == 1 and normed == 0 then
   if (l.token < WIDTH) square = add_squares(square, l.shared + r.stage * STAGE, l.token);
 //@   end
   make_numbers(next_a, codes, scale, l.gain + 128 * next_step);
@@ -307,7 +335,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
     for (int j = 0; j < WIDTH / 8; j++)
 #pragma unroll
       for (int e = 0; e < 2; e++) sums[(8 * j + 2 * t + e) * PITCH + 16 * warp + g + 8 * h] = total[4 * j + 2 * h + e];
-//@ if norm == 1 then
+//@ if sums_norm == 1 then
   if (thread < WIDTH) sums[SQUARES_AT + thread] = square;
 //@ end
 }

@@ -1,9 +1,11 @@
 //@ -- A token's latent row and rope columns, by a warp (wave): normed, rotated, cast or quantised, written to its slot. Of
 //@ -- mla_append's kernel, and of the blocks that append beside another product (lib/projection/side.h).
 //@ needs("LANES", "R", "CHUNKS", "ROUNDS", "APPEND_NEVER", "APPEND_POWER_OF_TWO", "APPEND_TABLE_16")
-//@ local tiles, flat = layout == "fp8_ds_mla", layout == "e4m3fn" or layout == "e4m3fnuz" or layout == "kpe16"
+//@ local tiles = layout == "fp8_ds_mla" or layout == "fp8_scales"
+//@ local flat = layout == "e4m3fn" or layout == "e4m3fnuz" or layout == "kpe16"
 //@ local plain, aside = layout == "paged" or layout == "split", layout == "fp8_v4"
-//@ local apart = layout == "split" or layout == "kpe16" -- rope columns lie in a tensor of their own
+//@ local apart = layout == "split" or layout == "kpe16" -- rope columns lie in a tensor of their own; scales:
+//@ local scales_at = layout == "fp8_scales" and "to.rope" or "to.latent + R"
 //@ local turns = rope > 0 and style ~= "unrotated"
 //@ if rope > 0 then
 //@ include("mla_append/lib/rotate.h", { style = style })
@@ -53,7 +55,7 @@ MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (
 // The place of a slot's row; inside: there is such a row.
 struct place {
   char* latent;
-//@ if apart then
+//@ if apart or layout == "fp8_scales" then
   char* rope;
 //@ elseif aside then
   char* scales;
@@ -65,7 +67,7 @@ MLAF_DEV place place_of(const mlaf_append_kernel_args& a, i64 slot) {
   place p;
   p.inside = (u64)slot < (u64)a.num_slots;
   p.latent = a.latent + page * a.latent_page + row * a.latent_row;
-//@ if apart or aside then
+//@ if apart or aside or layout == "fp8_scales" then
   p.${aside and "scales" or "rope"} = a.rope + page * a.rope_page + row * a.rope_row;
 //@ end
   return p;
@@ -212,13 +214,13 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
     if (chunk % 8 == 0 && chunk < 64) // the eighth is empty
       store(to.scales + chunk / 8, (unsigned char)(there ? bits_of(scale) >> 23 : 0));
 //@     else
-    if (chunk % 16 == 0 && chunk < 64) store(to.latent + R + chunk / 4, there ? scale : 0.0f); // fewer tiles than four: 0
+    if (chunk % 16 == 0 && chunk < 64) store(${scales_at} + chunk / 4, there ? scale : 0.0f); // fewer tiles than four: 0
 //@     end
 //@   end
 //@ end
   }
 //@ if tiles and ceil_div(rank // 8, arch.wave) * arch.wave < 64 then
   if (lane == 0)
-    for (int tile = ROUNDS * LANES / 16; tile < 4; tile++) store(to.latent + R + 4 * tile, 0.0f);
+    for (int tile = ROUNDS * LANES / 16; tile < 4; tile++) store(${scales_at} + 4 * tile, 0.0f);
 //@ end
 }

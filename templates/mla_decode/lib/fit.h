@@ -17,22 +17,39 @@ enum { FIT_REQUESTS = 1024 }; // more are never all looked at: they are cut
 MLAF_DEV int fit_splits(const struct mlaf_decode_args* a) { return a->splits & 0x7fff; }
 MLAF_DEV int fit_slots(const struct mlaf_decode_args* a) { return a->splits >> 16; }
 
-// True if the batch is cut. shares: of a request, slots: blocks that run at once, parts: to cut into, most: 0, or what
-// is less, made of loads that shall be in flight meanwhile. One pass over kv_indptr.
-MLAF_DEV int fit_cuts(const struct mlaf_decode_args* a, int page_size, int shares, int slots, int parts, int most) {
-  if (a->batch > FIT_REQUESTS) return 1;
+// Pages of the longest request, on a GPU of those that the lane looks at: one pass over kv_indptr. Loads of 128 requests are in
+// flight together, the last one's again where there are fewer: the rest of an unrolled loop would wait for each.
+MLAF_DEV int fit_longest(const struct mlaf_decode_args* a) {
+  int longest = 0;
+  if (a->batch > FIT_REQUESTS) return 0;
 #ifdef __CUDACC__
-#pragma unroll 4
-  for (int i = threadIdx.x & 31; i < a->batch; i += 32) {
-    const int pages = a->kv_indptr[i + 1] - a->kv_indptr[i];
-    most = pages > most ? pages : most;
+#pragma unroll 1
+  for (int first = 0; first < a->batch; first += 128) {
+    int begin[4], end[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      const int i = first + 32 * k + (int)(threadIdx.x & 31);
+      const int* const at = a->kv_indptr + (i < a->batch ? i : a->batch - 1);
+      begin[k] = schedule_load(at);
+      end[k] = schedule_load(at + 1);
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++) longest = end[k] - begin[k] > longest ? end[k] - begin[k] : longest;
   }
-  most = (int)__reduce_max_sync(~0u, most);
 #else
   for (int i = 0; i < a->batch; i++) {
     const int pages = a->kv_indptr[i + 1] - a->kv_indptr[i];
-    most = pages > most ? pages : most;
+    longest = pages > longest ? pages : longest;
   }
+#endif
+  return longest;
+}
+
+// True if the batch is cut. shares: of a request, slots: blocks that run at once, parts: to cut into, most: fit_longest().
+MLAF_DEV int fit_cuts(const struct mlaf_decode_args* a, int page_size, int shares, int slots, int parts, int most) {
+  if (a->batch > FIT_REQUESTS) return 1;
+#ifdef __CUDACC__
+  most = (int)__reduce_max_sync(~0u, most);
 #endif
   const u32 at_once = (u32)slots / (u32)shares, passes = ((u32)a->batch + (at_once ? at_once : 1) - 1) / (at_once ? at_once : 1);
   const float alike = (float)passes * ((float)most * (float)page_size + SCHEDULE_FIXED) / (float)shares;

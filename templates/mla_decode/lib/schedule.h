@@ -95,6 +95,19 @@ MLAF_DEV int schedule_load(const int* from) {
 #else
 MLAF_DEV int schedule_load(const int* from) { return *from; }
 #endif
+// `known`, which is not negative, behind loads of an entry, which stay in flight until it is there. The compiler does not know
+// that the larger of it and the smaller of 0 and whatever was loaded is always the same.
+MLAF_DEV int schedule_arrived(int known, struct mlaf_entry x) {
+#ifdef __CUDACC__
+  asm volatile("{\n.reg .b32 all;\nor.b32 all, %0, %1;\nor.b32 all, all, %2;\nor.b32 all, all, %3;\n"
+               "or.b32 all, all, %4;\nor.b32 all, all, %5;\n"
+               "min.s32 all, all, 0;\nmax.s32 %0, %0, all;\n}"
+               : "+r"(known) : "r"(x.qo), "r"(x.next_qo), "r"(x.page), "r"(x.next_page), "r"(x.last));
+#else
+  (void)x;
+#endif
+  return known;
+}
 MLAF_DEV struct mlaf_entry schedule_entry(const struct mlaf_decode_args* a, int request) {
   struct mlaf_entry x;
   x.page = schedule_load(a->kv_indptr + request);

@@ -5,9 +5,10 @@
 //@ -- Handed over: column, weight and lists, as to ends.h; landed: where the other block's half goes, which nobody uses any more.
 //@ needs("BOX", "COLS", "ENDS_AT", "LN_2", "N", "NB", "NV", "O_BOXES", "R", "RING", "STATE_AT", "WARPS_AT")
 
-// The box from which on warpgroup g's O lies: of its last tile's, or the ring's first where that wraps around before.
-MLAF_DEV int box_of_o(int tiles, int g) {
-  const int t = tiles > g ? g + (tiles - 1 - g) / 2 * 2 : g, slot = (int)((u32)(t * NB) % RING);
+// The box from which on warpgroup g's O lies: of its last tile's, or the ring's first where that wraps around before. first: the
+// box at which the piece begins.
+MLAF_DEV int box_of_o(int first, int tiles, int g) {
+  const int t = tiles > g ? g + (tiles - 1 - g) / 2 * 2 : g, slot = (int)((u32)(first + t * NB) % RING);
   return RING - slot >= O_BOXES ? slot : 0;
 }
 
@@ -52,7 +53,7 @@ MLAF_DEV void put_lse(const mlaf_decode_args& a, const work& w, int n, float top
 }
 
 // Stores a warpgroup's sums to shared memory. After it all of both is there.
-MLAF_DEV void put_whole(char* base, int tiles, int group, const row_state& r, const float (&o)[NV][N / 2]) {
+MLAF_DEV void put_whole(char* base, int first, int tiles, int group, const row_state& r, const float (&o)[NV][N / 2]) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   named_sync(1 + group, 128); // its tile and its P are done with
   float4* const parts = (float4*)(base + WARPS_AT);
@@ -64,7 +65,7 @@ MLAF_DEV void put_whole(char* base, int tiles, int group, const row_state& r, co
   float ones[COLS];
 #pragma unroll
   for (int c = 0; c < COLS; c++) ones[c] = 1.0f;
-  float* const out = (float*)(base + BOX * box_of_o(tiles, group));
+  float* const out = (float*)(base + BOX * box_of_o(first, tiles, group));
   put_o<0, 0, NV, R + 4, false>(out + 2 * (lane % 4) * (R + 4) + 16 * warp + ${column}, ones, o);
   named_sync(3, 256);
 }
@@ -72,16 +73,16 @@ MLAF_DEV void put_whole(char* base, int tiles, int group, const row_state& r, co
 //@ local sink = lists and " * sink_factor(a, shared_address(base), n, x.top + log2_fast(x.sum))" or ""
 template <int C>
 MLAF_DEV void end_whole(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, int cta_id, row_state& r,
-                        const float (&o)[NV][N / 2]) {
+                        const float (&o)[NV][N / 2], int first = 0) {
   constexpr int STRIDE = R + 4, ROWS = N / C; // that this block writes
   constexpr int EACH = 256 / ROWS >= 32 ? 32 : 256 / ROWS >= 16 ? 16 : 8; // threads of a row
   constexpr int ROUNDS = R / 4 / EACH, LANDED = ${landed};
   const int tiles = tiles_of(w);
-  put_whole(base, tiles, group, r, o);
+  put_whole(base, first, tiles, group, r, o);
   if (C > 1) cluster_wait();
   const int mine = threadIdx.x / EACH, unit = threadIdx.x % EACH; // row of those that a block writes, first unit of 4 columns
-  const char* const o0 = base + BOX * box_of_o(tiles, 0);
-  const char* const o1 = base + BOX * box_of_o(tiles, 1);
+  const char* const o0 = base + BOX * box_of_o(first, tiles, 0);
+  const char* const o1 = base + BOX * box_of_o(first, tiles, 1);
   auto at = [&](int n, int k) { return 4 * (n * STRIDE + 4 * (unit + EACH * k)); };
   if (C > 1) {
     const int other = 1 - cta_id, n = ROWS * other + mine;

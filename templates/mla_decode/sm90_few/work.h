@@ -21,7 +21,10 @@ struct work {
                   // where part_o has row 0 of all requests
 //@ if meet then
   int whom;       // parts before this one whose pieces of the request this block adds (mla_decode/lib/meet.h)
-  bool whole;     // lengths are alike: this is the block's only piece, of its own request
+  bool whole;     // lengths are alike: this is a share of a request, or all of it
+//@   if turns then
+  bool last;      // and the block takes no other behind it
+//@   end
 //@ end
 };
 
@@ -56,14 +59,15 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
 //@ if fitted then
 //@   needs("PART")
 //@   if turns then
-  // The first request's entry is brought to L1 while the table is looked through: none of it is negative.
+  // The first request's entry is brought to L1 while the table is looked through.
   const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
-  const int none = smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last);
+  const int longest = schedule_arrived(fit_longest(&a), e);
 //@   else
   at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // in flight while the table is looked through
+  const int longest = fit_longest(&a);
 //@   end
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
-  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, ${turns and "none" or "0"});
+  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, longest);
   const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && ${meet and "fit_apart(&a)" or "true"};
 //@   if late then
   if (!at.whole && fit_apart(&a)) wait_for_previous_launch();
@@ -113,6 +117,9 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
 //@ if meet then
     w.whole = at.whole;
+//@   if turns then
+    w.last = false;
+//@   end
 //@ end
 //@ if invariant then
     mlaf_piece x;
@@ -139,6 +146,9 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       request = at.next;
       const mlaf_entry mine = schedule_entry(&a, at.next);
       at.next += gridDim.z;
+//@   if meet then
+      w.last = at.next >= a.batch;
+//@   end
 //@ else
       if (at.done) return false;
       at.done = true;

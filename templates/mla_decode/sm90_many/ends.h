@@ -1,6 +1,6 @@
 // The begin and the end of the many-rows Hopper kernel's pieces: Q of a negative scale, O as 16-bit output. The includer has math
 // and the constants of the kernel.
-//@ needs("O_COLS", "PAIR", "P_AT", "Q_AT", "Q_LAST_K", "Q_SLICES", "R", "ROWS", "SLICE")
+//@ needs("O_COLS", "PAIR", "Q_AT", "Q_LAST_K", "Q_SLICES", "R", "ROWS", "SLICE")
 
 // Zeros where no copy brings a row. The next barrier of both warpgroups lies before the first product.
 MLAF_DEV void clear_q(u32 shared) {
@@ -30,18 +30,22 @@ MLAF_DEV void prepare_q(const math& c, u32 sign, int live, u32 (&q_last)[4][4]) 
   for (int i = 0; i < 4 * Q_LAST_K; i++) q_last[i / 4][i % 4] = row + i % 2 * 8 < live ? q_last[i / 4][i % 4] ^ sign : 0;
 }
 
-// 32 columns of a warp's 16 rows as 16-bit output: through 1 KB of shared memory of its own, in the second P's place, so that a
-// warp writes 64 bytes of a row at once.
-MLAF_DEV void write_columns(const math& c, char* to, const float (&o)[O_COLS / 2], int first, const float (&by)[2], int live,
-                            int who) {
-  const u32 stage = c.shared + P_AT + SLICE + 1024 * who;
+// A thread's place in O: two rows of its warp's, 8 apart, if they are there.
+struct o_rows {
+  char* at;
+  bool there[2];
+};
+// 32 columns of a warp's 16 rows as 16-bit output, the first `first` behind `to`: through 1 KB of shared memory of its own, in
+// the second P's place, so that a warp writes 64 bytes of a row at once.
+MLAF_DEV void write_columns(const math& c, const o_rows& to, int first, const float (&o)[O_COLS / 2], int from,
+                            const float (&by)[2], u32 stage) {
   const int row = c.lane & 15, chunk = c.lane >> 4, x = c.lane & 3;
 #pragma unroll
   for (int k = 0; k < 2; k++) {
     u32 w[4];
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-      const int at = 4 * (first / 8 + 2 * k + i / 2) + 2 * (i & 1);
+      const int at = 4 * (from / 8 + 2 * k + i / 2) + 2 * (i & 1);
       w[i] = pack2(o[at] * by[i & 1], o[at + 1] * by[i & 1]);
     }
     store_matrices(stage + row * 64 + (((2 * k + chunk) ^ (row >> 1 & 3)) << 4), w);
@@ -52,8 +56,8 @@ MLAF_DEV void write_columns(const math& c, char* to, const float (&o)[O_COLS / 2
     const int r = (c.lane >> 2) + 8 * i;
     u32 w[4];
     load_16(stage + r * 64 + ((x ^ (r >> 1 & 3)) << 4), w);
-    if (r >= live) continue;
-    char* const at = to + (i64)r * (2 * R) + 16 * x;
+    if (!to.there[i]) continue;
+    char* const at = to.at + 8 * i * (2 * R) + 2 * first;
     const uint4 y = make_uint4(w[0], w[1], w[2], w[3]);
     if (PAIR == 1) store_kept(at, y); // in pairs it costs 1.5 %
     else *(uint4*)at = y;

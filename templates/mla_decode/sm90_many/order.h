@@ -108,28 +108,25 @@ MLAF_DEV void blocks_as_b(${args}) {
     settle(o[1]);
   };
   if (mine == 0) q_done();
-  if (mine > 0) {
-    const buffer_use t0 = use_of<1>(c, 0);
-    const int first = use_of<0>(c, 0).buffer;
-//@ rotate("    rotate_block<1>(a, c, t0, 1);")
-    named_sync(FIRST_ISSUED, 256);
-    multiply_first<1>(c, t0, q_last, s);
-    multiply_rest<1>(c, t0, q_last, s);
-    named_arrive(SCORES_ISSUED, 256);
-    wgmma_wait<0>();
-    bring_to_block(c, first, r, o);
-    named_sync(P_READY + first, 256);
-    multiply_v<1>(c, first, o);
-    finish_v<1, 0>(c, first);
-    settle(o[0]);
-    settle(o[1]);
-    own(0, t0);
 #pragma unroll 1
-    for (int i = 1; i < mine; i++) {
-      const buffer_use t = use_of<1>(c, i);
-      const int other = use_of<0>(c, i).buffer;
-      c.forget();
-//@ rotate("      rotate_block<1>(a, c, t, 2 * i + 1);")
+  for (int i = 0; i < mine; i++) {
+    const buffer_use t = use_of<1>(c, i);
+    const int other = use_of<0>(c, i).buffer;
+    c.forget();
+//@ rotate("    rotate_block<1>(a, c, t, 2 * i + 1);")
+    if (i == 0) {
+      named_sync(FIRST_ISSUED, 256);
+      multiply_first<1>(c, t, q_last, s);
+      multiply_rest<1>(c, t, q_last, s);
+      named_arrive(SCORES_ISSUED, 256);
+      wgmma_wait<0>();
+      bring_to_block(c, other, r, o);
+      named_sync(P_READY + other, 256);
+      multiply_v<1>(c, other, o);
+      finish_v<1, 0>(c, other);
+      settle(o[0]);
+      settle(o[1]);
+    } else {
       bring_to_block(c, other, r, o);
       named_sync(P_READY + other, 256);
       multiply_v<1>(c, other, o);
@@ -138,8 +135,8 @@ MLAF_DEV void blocks_as_b(${args}) {
       multiply_rest<1>(c, t, q_last, s);
       named_arrive(SCORES_ISSUED, 256);
       wgmma_wait<0>();
-      own(i, t);
     }
+    own(i, t);
   }
   if (others > mine) {
     const int other = use_of<0>(c, mine).buffer;

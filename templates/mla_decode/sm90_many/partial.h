@@ -4,21 +4,19 @@
 
 // The largest of a thread's values of its two rows, over its quad, and handed to both warpgroups. The next barrier of both
 // lies before write_narrow().
-template <int WG>
-MLAF_DEV void find_tops(const math& c, const float (&o)[2][O_COLS / 2]) {
+MLAF_DEV void find_tops(const math& c, int wg, const float (&o)[2][O_COLS / 2]) {
   float top[2] = {NARROW_LEAST, NARROW_LEAST};
   narrow_raise(top, o[0]);
   narrow_raise(top, o[1]);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     top[h] = narrow_of_quad(top[h]);
-    if ((c.lane & 3) == 0) store_4(c.shared + TOPS_AT + 4 * (64 * WG + 16 * c.warp + (c.lane >> 2) + 8 * h), top[h]);
+    if ((c.lane & 3) == 0) store_4(c.shared + TOPS_AT + 4 * (64 * wg + 16 * c.warp + (c.lane >> 2) + 8 * h), top[h]);
   }
 }
 
 // O times `by` to the rows at part_o, of which `live` are there.
-template <int WG>
-MLAF_DEV void write_narrow(const math& c, float* part_o, int live, const float (&by)[2],
+MLAF_DEV void write_narrow(const math& c, int wg, float* part_o, int live, const float (&by)[2],
                            const float (&o)[2][O_COLS / 2]) {
   const int t = c.lane & 3;
 #pragma unroll
@@ -29,9 +27,9 @@ MLAF_DEV void write_narrow(const math& c, float* part_o, int live, const float (
     const float most = narrow_larger(load_4(tops), load_4(tops + 4 * 64));
     const float per_unit = NARROW_REACH / most;
     float* const at = part_o + (i64)row * R;
-    uint4* const to = (uint4*)at + WG * (R / 16) + t;
+    uint4* const to = (uint4*)at + wg * (R / 16) + t;
 #pragma unroll
     for (int i = 0; i < R / 64; i++) to[4 * i] = narrow_values(o[i / (R / 128)], i % (R / 128), h, per_unit);
-    if (WG == 0 && t == 0) at[R / 2] = most * by[h] * (1 / NARROW_REACH);
+    if (wg == 0 && t == 0) at[R / 2] = most * by[h] * (1 / NARROW_REACH);
   }
 }

@@ -1,6 +1,7 @@
 // The work of a block of the many-rows Hopper kernels: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BOX, ROWS and FACTS_AT (facts in shared memory), and says whether
-// the launch is `fitted`: it may cut the batch; `invariant`: it cuts every request by its own length (mla_decode/lib/own_walk.h).
+// the launch is `fitted`: it may cut the batch; `invariant`: it cuts every request by its own length (mla_decode/lib/own_walk.h);
+// `whole`: it has one split, and no shares along y.
 //@ needs("BOTH", "BOX", "FACTS_AT", "H", "PAGE", "Q_LEN", "ROWS")
 //@ include("mla_decode/lib/refuse.h", { fills = true })
 struct piece {
@@ -37,12 +38,13 @@ struct walk {
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
 //@ if fitted then
 //@   needs("PART")
-  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
+//@   local shares = whole and "1u" or "gridDim.y" -- of a request
+  const int slots = fit_slots(&a), parts = smaller(slots, (int)(${shares} * gridDim.z));
   walk w;
-  // The next piece if requests stay whole is brought to L1 while the table is looked through: none of it is negative.
+  // The next piece if requests stay whole is brought to L1 while the table is looked through.
   const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
-  const int none = smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last);
-  w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, none) ? -1 : (int)blockIdx.z;
+  const int longest = schedule_arrived(fit_longest(&a), e);
+  w.request = fit_cuts(&a, PAGE, ${shares}, slots, parts, longest) ? -1 : (int)blockIdx.z;
 //@   if ahead then
   if (w.request >= 0) return w; // what is told of it is written behind the wait: tell_cuts()
 //@   else
@@ -61,6 +63,18 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
 
 // The next request's piece of this block's split.
 MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
+//@ if whole then
+  if (w.request >= a.batch) return false;
+  x.request = w.request;
+  w.request += gridDim.z;
+  const mlaf_entry e = schedule_entry(&a, x.request);
+  qo = e.qo;
+  x.n = e.next_qo - qo;
+  x.first_page = e.page;
+  x.tokens = schedule_tokens(e.next_page - e.page, e.last, PAGE);
+  x.begin = 0, x.end = x.tokens, x.part = -1;
+  return true;
+//@ else
   const int splits = ${fitted and "fit_splits(&a)" or "a.splits"};
   if (w.request >= a.batch || (int)blockIdx.y >= splits) return false;
   x.request = w.request;
@@ -73,6 +87,7 @@ MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) 
   x.part = splits == 1 ? -1 : ((int)blockIdx.y * (int)a.total_q + qo) * H + ROWS * (int)blockIdx.x;
 //@   end
   return true;
+//@ end
 }
 //@ if fitted then
 // The next piece of this block's part.
@@ -183,7 +198,7 @@ MLAF_DEV void check_request(const mlaf_decode_args& a, u32 shared, u32 copy) {
 //@ elseif fitted then
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   // A cut batch has no place for it but in O.
-  const bool final = fit_splits(&a) == 1 || fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
+  const bool final = fit_splits(&a) == 1 || fit_cuts(&a, PAGE, gridDim.y, slots, parts, fit_longest(&a));
 //@ else
   const bool final = a.splits == 1;
 //@ end

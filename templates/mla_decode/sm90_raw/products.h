@@ -16,12 +16,15 @@ MLAF_DEV void scores(u32 at, u32 scales_at, u32 q, float (&s)[N / 2], token_scal
   const int second = threadIdx.x % 32 / 16;
   u32 x[AHEAD + 1][4], a[BUFFERS][2][4];
   float part[GROUPS][N / 2];
+//@ if rope > 0 then
 #pragma unroll
   for (int k = 0; k < 4; k++) load_matrices(a[k / 2][k % 2], at + 16 * second + TOKEN - 128 + 32 * k);
+//@ end
   at += EACH * second;
   auto column = [&](int c) { return c % 2 * (2 * EACH) + c / 2 * 16; }; // both pairs of groups in turns
 #pragma unroll
   for (int c = 0; c < AHEAD; c++) load_matrices(x[c], at + column(c));
+//@ if rope > 0 then
 #pragma unroll
   for (int k = 0; k < 2; k++) {
     mma_begin();
@@ -29,6 +32,10 @@ MLAF_DEV void scores(u32 at, u32 scales_at, u32 q, float (&s)[N / 2], token_scal
     mma_${kind}(s, a[k][1], q + (NV * Q_SLAB + 64 * k + 32) / 16, true);
     mma_commit();
   }
+//@ else
+#pragma unroll
+  for (int i = 0; i < N / 2; i++) s[i] = 0.0f;
+//@ end
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const uint4 y = load_16(scales_at + h * (${step_8} * PITCH));

@@ -6,6 +6,7 @@
 //                   with scales that are powers of two that is exact
 //   fp8_v4          R bytes, columns of 16 bits with positions; behind a page's rows 8 bytes for each, powers of two of 64
 //                   columns. Scaled here, which is exact
+//   fp8_scales      as fp8_ds_mla, but scales are rows of a tensor of their own; no columns with positions
 //   kpe16           one byte a column of the latent, as in e4m3fn; those with positions as in split
 //   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
 //
@@ -90,6 +91,9 @@ MLAF_DEV word4 latent8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
   return decode8(load<word2>(a.cache + address_of(row) + 8 * c), power_of(a, row, c));
 //@ elseif layout == "fp8_ds_mla" then
   return decode8(load<word2>(a.cache + row + 8 * c), tidy(load<float>(a.cache + row + R + 4 * (c / 16))));
+//@ elseif layout == "fp8_scales" then
+  const float scale = load<float>((const float*)(a.kpe + row / a.cache_row * a.kpe_row) + c / 16);
+  return decode8(load<word2>(a.cache + row + 8 * c), tidy(scale));
 //@ else
   return decode8(load<word2>(a.cache + row + 8 * c), 1.0f);
 //@ end

@@ -66,12 +66,7 @@ MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (
 struct place {
   char* latent;
   bool inside;
-};
-MLAF_DEV place place_of(const mlaf_append_kernel_args& a, i64 slot) {
-  const u32 page = quotient((u32)slot, a.page_inverse), row = (u32)slot - page * a.page_tokens;
-  place p;
-  p.inside = (u64)slot < (u64)a.num_slots;
-  p.latent = a.latent + page * a.latent_page + row * a.latent_row;
+// [6 more lines of templates/mla_append/lib/token.h]
   return p;
 }
 
@@ -100,11 +95,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
     const int chunk = k * LANES + lane;
     const bool there = CHUNKS % LANES == 0 || chunk < CHUNKS;
     float v[8];
-    unpack(v, x[k]);
-    float g[8];
-    unpack(g, w[k]);
-#pragma unroll
-    for (int i = 0; i < 8; i++) v[i] = there ? v[i] * g[i] * factor : 0.0f; // the factor comes last
+// [5 more lines of templates/mla_append/lib/token.h]
     divide(v, scale, inverse_scale);
     if (there) store(to.latent + 8 * chunk, encode(v));
   }

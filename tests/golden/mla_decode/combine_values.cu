@@ -21,12 +21,7 @@
 // [templates/mla_decode/lib/args.h]
 // [templates/mla_decode/lib/args_values.h]
 struct mlaf_map_want {
-  u32 of, cols, rows, swizzle;
-};
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
-  mlaf_map_want maps[8];
-};
+// [6 more lines of templates/lib/launch.h]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_combine_values_a69c0229_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 213248,
     {1, 1, 1}, 9, 0, {0, 128}, 1,
     {{5, 64, 128, 128}}};
@@ -104,11 +99,7 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
   if (parts > THREADS) __trap();
 // [15 more lines of templates/mla_decode/lib/cut_list.h]
   if (lane == 0) list.found[warp] = (int)(longest << 16) + __popc(some);
-  __syncthreads();
-  int before = __popc(some & ((1u << lane) - 1)), all = 0;
-  most = 0;
-#pragma unroll
-  for (int w = 0; w < WARPS; w++) {
+// [5 more lines of templates/mla_decode/lib/cut_list.h]
     before += w < warp ? list.found[w] & 0xffff : 0;
     all += list.found[w] & 0xffff;
     most = list.found[w] >> 16 > most ? list.found[w] >> 16 : most;

@@ -26,21 +26,11 @@
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
 struct mlaf_map_want {
-  u32 of, cols, rows, swizzle;
-};
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
-  mlaf_map_want maps[8];
-};
+// [6 more lines of templates/lib/launch.h]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_combine_early_996c1b00_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 0,
     {1, 1, 1}, 11, 0, {}, 0,
     {}};
-struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_decode_params {
-  mlaf_decode_args a;
-};
+// [6 more lines of tests/golden/mla_decode/mma.cu]
 // [templates/mla_decode/lib/narrow.h]
 #define SCHEDULE_FIXED 320
 #define FIT_CUT 492
@@ -75,12 +65,7 @@ struct sources {
 // [7 more lines of templates/mla_decode/combine_warp.cu.in]
   meeting groups[WARPS];
 };
-MLAF_DEV meetings& meeting_place() {
-  __shared__ __align__(16) meetings all;
-  return all;
-}
-
-template <int N, int S>
+// [6 more lines of templates/mla_decode/combine_warp.cu.in]
 MLAF_DEV void write_met(const merged& m, int own, int share, const mlaf_combine_args& a, u32 row, bool exists) {
   constexpr int PAIRS = 16 * VALUES; // of columns in a vector
 // [20 more lines of templates/mla_decode/combine_warp.cu.in]

@@ -58,12 +58,7 @@ template <typename T>
   MLAF_GLOBAL u32* const lse = (MLAF_GLOBAL u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
   MLAF_GLOBAL u32* const o = (MLAF_GLOBAL u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
 #pragma unroll 1
-  for (i64 row = from > 0 ? from : 0; row < end; row++) {
-    if (lse && lane == 0) lse[row] = NAN_WORD;
-#pragma unroll 1
-    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
-  }
-}
+// [6 more lines of templates/mla_decode/lib/refuse.h]
 struct piece {
 // [49 more lines of templates/mla_decode/lib/fit_walk.h]
   int next; // request; -1: none is left
@@ -87,20 +82,10 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
   const int first = 64 * wave + lane_again();
   for (int i = first; i < rows; i += 64 * WAVES) {
     if (!final) *(MLAF_GLOBAL float*)(global(a.part_lse) + 4 * (part + w.row + i)) = lse;
-    else if (a.lse) *(MLAF_GLOBAL float*)(global(a.lse) + 4 * (w.row + i)) = lse;
-  }
-  if (!final && value == 0.0f) return;
-  char* const base = final ? a.o + w.row * (2 * R) : (char*)(a.part_o + (part + w.row) * R);
-  MLAF_GLOBAL char* const to = (MLAF_GLOBAL char*)(u64)base;
-  const u32 pair = pack2(value, value), bits = final ? pair : bits_of(value);
+// [6 more lines of templates/mla_decode/mfma_lds.hip.in]
   for (int i = first; i < rows * (final ? R / 8 : R / 4); i += 64 * WAVES)
     *(MLAF_GLOBAL u32x4*)(to + 16 * i) = u32x4{bits, bits, bits, bits};
-}
-
-MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int wave) {
-  const int tiles = (w.end - w.begin + 15) / 16;
-  const bool final = w.final, no_cache = a.num_pages <= 0; // then nothing may be read
-  const i64 part = w.part;
+// [6 more lines of templates/mla_decode/mfma_lds.hip.in]
   if (__builtin_expect(w.n == 0, 0)) return refuse_piece(a, w, 64 * wave + lane_again());
   if (tiles == 0 || no_cache) {
     write_constant(a, final, w, part, tiles == 0 ? 0.0f : __builtin_nanf(""), wave);
@@ -250,12 +235,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
 // [3 more times the 3 lines above, with other numbers]
             :: "v"(left), "v"(none) : "vcc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       }
-    };
-    auto rescale = [&] {
-      if (LAZY && __builtin_expect(rise == 0, 1)) return;
-      const int lane = lane_again();
-      {
-        float top, old, step;
+// [6 more lines of templates/mla_decode/mfma_lds.hip.in]
         asm volatile("v_max3_f32 %0, v30, v31, v32\n"
                      "v_max_f32 %0, %0, v33" : "=v"(top) :: "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
         top = max_over_groups(top, lane);
@@ -426,12 +406,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
         "v_add3_u32 v31, v31, v35, %[half]\n"
         "s_waitcnt lgkmcnt(6)\n"
         "v_mfma_f32_16x16x16_bf16 v[26:29], v[58:59], a[28:29], v[26:29]\n"
-        "v_add_f32 v40, v40, v32\n"
-        "v_mfma_f32_16x16x16_bf16 v[26:29], v[60:61], a[30:31], v[26:29]\n"
-        "v_bfe_u32 v34, v32, 16, 1\n"
-        "v_add3_u32 v32, v32, v34, %[half]\n"
-        "s_waitcnt lgkmcnt(5)\n"
-        "v_mfma_f32_16x16x16_bf16 v[26:29], v[62:63], a[32:33], v[26:29]\n"
+// [1 more times the 6 lines above, with other numbers]
         "ds_read_b128 v[50:53], %[va2] offset:256\n"
         "ds_read_b128 v[54:57], %[va3] offset:256\n"
         "v_add_f32 v40, v40, v33\n"
@@ -658,13 +633,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
       asm volatile(
 // [6 more times the 15 lines above, with other numbers]
           "v_mul_f32 %0, v125, %8\n"
-          "v_mul_f32 %1, v129, %8\n"
-          "v_mul_f32 %2, v133, %8\n"
-          "v_mul_f32 %3, v137, %8\n"
-          "v_mul_f32 %4, v141, %8\n"
-          "v_mul_f32 %5, v145, %8\n"
-          "v_mul_f32 %6, v149, %8\n"
-          "v_mul_f32 %7, v153, %8\n"
+// [7 more times the line above, with other numbers]
           : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
           : "v"(weight) : "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<3>(out, final, put, get, key, group ^ 2, 224, x);

@@ -26,12 +26,7 @@
 // [templates/lib/mma.h]
 // [templates/mla_decode/lib/args_rotate.h]
 struct mlaf_map_want {
-  u32 of, cols, rows, swizzle;
-};
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
-  mlaf_map_want maps[8];
-};
+// [6 more lines of templates/lib/launch.h]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_mma_rotate_015f6c54_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 94976,
     {1, 1, 1}, 0, 0, {}, 0,
     {}};
@@ -60,33 +55,16 @@ template <typename T>
   u32* const lse = (u32*)(u64)(part < 0 ? a.lse : a.part_lse + part);
   u32* const o = (u32*)(u64)(part < 0 ? a.o : (char*)(a.part_o + part * R));
 #pragma unroll 1
-  for (i64 row = from > 0 ? from : 0; row < end; row++) {
-    if (lse && lane == 0) lse[row] = NAN_WORD;
-#pragma unroll 1
-    for (int i = lane; i < words; i += lanes) o[row * words + i] = NAN_WORD;
-  }
-}
+// [6 more lines of templates/mla_decode/lib/refuse.h]
 static_assert(TILE % WARPS == 0 && MINE <= 32, "copies are dealt out by whole rows");
 struct rotation { // what eight pairs turn by
-  float cos[8], sin[8];
-};
-
-MLAF_DEV void turn_pair(float& x, float& y, float cos, float sin) {
-  const float across = y * sin, back = x * sin;
+// [5 more lines of templates/mla_decode/lib/rotate.h]
   x = __fmaf_rn(x, cos, -across);
   y = __fmaf_rn(y, cos, back);
 }
-
-MLAF_DEV void turn_chunks(u32 (&a)[4], u32 (&b)[4], const rotation& t) {
-#pragma unroll
-  for (int k = 0; k < 4; k++) {
-    float p = unpack_lo(a[k]), q = unpack_hi(a[k]), r = unpack_lo(b[k]), s = unpack_hi(b[k]);
+// [5 more lines of templates/mla_decode/lib/rotate.h]
     turn_pair(p, r, t.cos[2 * k], t.sin[2 * k]);
-    turn_pair(q, s, t.cos[2 * k + 1], t.sin[2 * k + 1]);
-    a[k] = pack2(p, q);
-    b[k] = pack2(r, s);
-  }
-}
+// [5 more lines of templates/mla_decode/lib/rotate.h]
 constexpr int ROTATE_UNITS = ROPE / 16, ROTATE_HALF = ROPE / 2; // of a key
 constexpr int ROTATE_FIRST = 1, ROTATE_APART = ROPE / 16; // chunks
 
@@ -163,9 +141,4 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_
     multiply_pv(p_team, kv, w, lane, o);
 // [36 more lines of templates/mla_decode/mma.cu.in]
           const float y0 = o[u][b][j][2 * h] * scale, y1 = o[u][b][j][2 * h + 1] * scale;
-          if (a.splits > 1) *(float2*)(a.part_o + part * R + column) = make_float2(y0, y1);
-          else *(u32*)(a.o + 2 * (at * R + column)) = pack2(y0, y1);
-        }
-      }
-    }
-}
+// [6 more lines of templates/mla_decode/mma.cu.in]

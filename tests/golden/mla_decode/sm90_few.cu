@@ -22,7 +22,7 @@
 #define MLAF_BF16 1
 // [10 more lines of tests/golden/mla_decode/combine_warp.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_96c31446_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 225356,
-    {1, 1, 1}, 13, 0, {}, 2,
+    {1, 1, 1}, 15, 0, {}, 2,
     {{3, 64, 8, 128}, {1, 64, 16, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
@@ -43,12 +43,7 @@ constexpr int NV = R / 64, NB = 8, BOX = 8192, RING = 25; // boxes of V, of a ti
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
 constexpr int PLACES = 2, Q_BYTES = 8192, OUT_COLS = 128;
 struct shared_memory { // from the first multiple of 1024 on
-  char ring[RING][BOX], q[PLACES][Q_BYTES], p[W][128 * N]; // swizzled; P^T of each warpgroup
-  float state[N][C][4];                     // of each row: maximum, sums, as the blocks of the cluster send them
-  float tops[W][N][4];                      // of each row, by warp
-  u64 full[RING], empty[RING];              // barriers
-  u64 ends[2], met;   // states of the cluster are there; what this block writes of O is; pieces of other parts are
-  u64 full_q[PLACES], empty_q[PLACES];
+// [6 more lines of templates/mla_decode/sm90_few.cu.in]
   char facts[PLACES][80];
   int bad[RING]; // of each box: the number of the last tile with a bad page that began in it
 };
@@ -81,17 +76,18 @@ template <typename T>
 // [18 more lines of tests/golden/mla_decode/mma.cu]
 
 enum { REFUSED = 2 }; // of work's `bad`
-// [16 more lines of templates/mla_decode/sm90_few/work.h]
+// [17 more lines of templates/mla_decode/sm90_few/work.h]
   mlaf_part part;
-  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
-  bool whole, done;
+  bool whole;
+  int next; // request, of those that stay whole
 };
 
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
-  at.done = (int)blockIdx.z >= a.batch;
-  at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // in flight while the table is looked through
+  at.next = blockIdx.z;
+  const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
+  const int longest = schedule_arrived(fit_longest(&a), e);
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
-  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
+  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, longest);
   const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a);
   if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
   if (at.whole) return;
@@ -104,6 +100,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
     w.whole = at.whole;
+    w.last = false;
     if (!at.whole) {
       mlaf_piece x;
       if (!meet_next(&a, PAGE, &at.part, &x, fit_apart(&a), &w.whom)) return false;
@@ -112,25 +109,18 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     request = x.request;
 // [7 more lines of templates/mla_decode/sm90_few/work.h]
     } else
-    {
-      if (at.done) return false;
-      at.done = true;
+// [6 more lines of templates/mla_decode/sm90_few/work.h]
       const int share = blockIdx.y, shares = gridDim.y;
-      q_begin = at.mine.qo;
-      q_tokens = at.mine.next_qo - q_begin;
-      first_page = at.mine.page;
-      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
+      q_begin = mine.qo;
+      q_tokens = mine.next_qo - q_begin;
+      first_page = mine.page;
+      w.tokens = schedule_tokens(mine.next_page - first_page, mine.last, PAGE);
       const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
       w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
       w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
       slot = fit_splits(&a) == 1 ? -1 : (int)blockIdx.y / C;
     }
-    w.n = smaller(q_tokens, Q_LEN);
-    w.row0 = blockIdx.x * N;
-    if (w.n * H <= w.row0) continue;
-    w.row = (i64)q_begin * H + w.row0;
-    w.rows = smaller(w.n * H - w.row0, N);
-    w.pages = a.kv_indices + first_page;
+// [6 more lines of templates/mla_decode/sm90_few/work.h]
     w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
 // [46 more lines of templates/mla_decode/sm90_few/work.h]
 
@@ -147,11 +137,7 @@ MLAF_DEV int q_at(int k) { return Q_AT + k % PLACES * Q_BYTES; } // of piece k
 MLAF_DEV facts& facts_of(char* base, int k) { return *(facts*)(base + FACTS_AT + k % PLACES * 80); }
 
 MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k, const work& w, const place& at, bool none) {
-  const int lane = threadIdx.x & 31;
-  const u32 full = smem + FULL_Q_AT + 8 * (k % PLACES);
-  barrier_wait(smem + EMPTY_Q_AT + 8 * (k % PLACES), (k / PLACES & 1) ^ 1);
-  if (lane == 0) {
-    facts_of(base, k) = {w, at, none};
+// [5 more lines of templates/mla_decode/sm90_few.cu.in]
     barrier_expect(full, none ? 0 : NB * N * 128);
   }
   __syncwarp();
@@ -162,11 +148,7 @@ MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k,
 MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u32 smem, char* base) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   walk where;
-  work w;
-  begin_walk(a, where);
-  place at = {0, 0, 1};
-  for (int k = 0;; k++) {
-    const bool none = !next_work(a, where, w);
+// [5 more lines of templates/mla_decode/sm90_few.cu.in]
     if (warp == 3) announce(maps, base, smem, k, w, at, none);
     if (none) return;
     const int tiles = tiles_of(w), subs = (w.end - w.begin + SUB - 1) / SUB;
@@ -174,7 +156,6 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
       place box = at;
 // [18 more lines of templates/mla_decode/sm90_few.cu.in]
     if (warp == 3 && !where.whole && w.whom > 0) meet(a, w, smem);
-    if (where.whole) return;
   }
 // [68 more lines of templates/mla_decode/sm90_few.cu.in]
 
@@ -193,12 +174,7 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
 // [23 more lines of templates/mla_decode/sm90_few.cu.in]
 
 template <int C>
-MLAF_DEV void merge_states(char* base, u32 smem, int group, int cta_id, row_state& r) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  float4* const parts = (float4*)(base + WARPS_AT);
-  named_sync(1 + group, 128); // of its P
-#pragma unroll
-  for (int c = 0; c < COLS; c++) {
+// [6 more lines of templates/mla_decode/sm90_few/ends.h]
     const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.weight[c]);
     if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
 // [33 more lines of templates/mla_decode/sm90_few/ends.h]
@@ -226,15 +202,11 @@ MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
 // [20 more lines of templates/mla_decode/sm90_few/barriers.h]
 constexpr int O_BOXES = 3; // that a warpgroup's O takes
 
-MLAF_DEV int box_of_o(int tiles, int g) {
+MLAF_DEV int box_of_o(int first, int tiles, int g) {
 // [49 more lines of templates/mla_decode/sm90_few/whole.h]
     const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.weight[c]);
     if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
-  }
-  float ones[COLS];
-#pragma unroll
-  for (int c = 0; c < COLS; c++) ones[c] = 1.0f;
-  float* const out = (float*)(base + BOX * box_of_o(tiles, group));
+// [5 more lines of templates/mla_decode/sm90_few/whole.h]
   put_o<0, 0, NV, R + 4, false>(out + 2 * (lane % 4) * (R + 4) + 16 * warp + lane / 4, ones, o);
   named_sync(3, 256);
 // [7 more lines of templates/mla_decode/sm90_few/whole.h]
@@ -243,11 +215,7 @@ MLAF_DEV int box_of_o(int tiles, int g) {
 // [34 more lines of templates/mla_decode/sm90_few/whole.h]
     const float inverse = x.sum == 0.0f ? 0.0f : 1.0f / x.weight;
 #pragma unroll
-    for (int k = 0; k < ROUNDS; k++) {
-      const float4 z = *(const float4*)(base + LANDED + 16 * (mine * (R / 4) + unit + EACH * k));
-      y[k] = weighed(y[k], here * inverse, z, there * inverse);
-    }
-  } else {
+// [5 more lines of templates/mla_decode/sm90_few/whole.h]
     const float inverse = x.sum == 0.0f ? 0.0f : 1.0f / x.weight;
 #pragma unroll
 // [9 more lines of templates/mla_decode/sm90_few/whole.h]
@@ -258,14 +226,14 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
     const facts& known = facts_of(base, k);
     if (C > 1 && k == 0 && (known.none || !known.w.whole)) cluster_wait(); // each block works on its own, or has no work
 // [17 more lines of templates/mla_decode/sm90_few.cu.in]
-    if (known.w.whole) {
-      end_whole<C>(a, known.w, base, smem, group, cta_id, r, o);
+    if (known.w.last) {
+      end_whole<C>(a, known.w, base, smem, group, cta_id, r, o, known.at.slot);
       return;
     }
     merge_states<1>(base, smem, group, 0, r);
-    if (known.w.begin > 0 && !fit_apart(&a)) finish_last(a, known.w, base, smem, group, r, o);
+    if (known.w.begin > 0 && !fit_apart(&a) && !known.w.whole) finish_last(a, known.w, base, smem, group, r, o);
     else finish<1, OUT_COLS, 0>(a, known.w, base, smem, base + q_at(k), group, 0, r, o);
-    if (known.w.part >= 0 && !fit_apart(&a) && threadIdx.x == 0) meet_publish(word_of(a, PART));
+    if (known.w.part >= 0 && !fit_apart(&a) && !known.w.whole && threadIdx.x == 0) meet_publish(word_of(a, PART));
     barrier_arrive(smem + EMPTY_Q_AT + 8 * (k % PLACES));
   }
 }
@@ -282,20 +250,11 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_few_96
     if (thread == 127) fetch_map(&p.maps[0]);
     if (thread == 127) fetch_map(&p.maps[1]);
     __syncwarp();
-    if (C > 1) cluster_arrive(); // this block may be reached into from now on; who does so waits then
-    named_sync(4, 128);
-    named_arrive(5, 128 * (W + 1));
-    wait_for_previous_launch();
-    let_next_launch_start(); // its blocks come as these leave
+// [5 more lines of templates/mla_decode/sm90_few.cu.in]
     produce(p.a, p.maps, smem, base);
     if (C > 1) cluster_wait();
   } else {
     if (W == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
     if (C > 1) cluster_arrive();
     if (threadIdx.x < 32) look_ahead(p.a);
-    named_sync(5, 128 * (W + 1)); // barriers are there
-    wait_for_previous_launch();
-    let_next_launch_start();
-    attend(p.a, base, smem, group, cta_id);
-  }
-}
+// [6 more lines of templates/mla_decode/sm90_few.cu.in]

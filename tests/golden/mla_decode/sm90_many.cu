@@ -103,11 +103,7 @@ constexpr int ROWS = 64;                         // of a block
 constexpr int PAIR = 1;                  // blocks that share the slices
 constexpr int BOX = 16, BOXES = 64 / BOX;     // tokens of one copy
 constexpr int AHEAD = 2;                          // blocks that a pair asks for ahead
-constexpr int ASK = 4;                            // blocks before the end at which the next piece's Q is asked for
-constexpr int SLICES = R / 64, HALF = SLICES / 2, QUARTER = SLICES / 4; // of 64 columns, without rope
-constexpr int ALL = SLICES + (ROPE > 0);
-constexpr int SLICE = 8192, ROPE_BYTES = 128 * ROPE; // bytes of 64 tokens
-constexpr int O_COLS = R / 4;                   // columns of O that one wgmma covers
+// [5 more lines of templates/mla_decode/sm90_many.cu.in]
 constexpr int BUFFERS = 4, BUFFER = SLICES * SLICE + ROPE_BYTES;
 constexpr int OWN_BUFFERS = BUFFERS / 2;        // buffers of a warpgroup's blocks
 constexpr int MAP_Q = 0, MAP_Q_ROPE = 1, MAP_CKV = 2, MAP_KPE = MAP_CKV + 1, MAP_Q_FEW = 4;
@@ -116,40 +112,33 @@ MLAF_DEV int q_rows() { return FEW_ROWS > 0 && blockIdx.x == FEW_AT ? FEW_ROWS :
 constexpr int Q_SLICES = ROPE > 0 ? SLICES : SLICES - 1, Q_LAST_K = ROPE == 32 ? 2 : 4;
 constexpr u32 LAST_HI = ROPE == 32 ? SWIZZLE_64 : SWIZZLE_128;
 struct shared_memory {
-  char kv[BUFFERS][BUFFER];                 // swizzled
-  char q[Q_SLICES][SLICE], p[BUFFERS][SLICE]; // likewise
-  float sums[2][ROWS], m[BUFFERS][ROWS], tops[2][ROWS];
-  int facts[4][10];                         // of this piece and the next one, and copies for the ends of two
-  u64 full[BUFFERS][ALL], empty[BUFFERS][5], q_full, q_empty, last_empty, checked, near_end; // barriers
+// [5 more lines of templates/mla_decode/sm90_many.cu.in]
 };
 constexpr int KV_AT = AT(kv), Q_AT = AT(q), P_AT = AT(p), SUMS_AT = AT(sums), M_AT = AT(m), TOPS_AT = AT(tops);
 constexpr int FACTS_AT = AT(facts), FULL_AT = AT(full), EMPTY_AT = AT(empty), Q_FULL_AT = AT(q_full), Q_EMPTY_AT = AT(q_empty);
 constexpr int LAST_EMPTY_AT = AT(last_empty), CHECKED_AT = AT(checked), NEAR_END_AT = AT(near_end);
 static_assert(sizeof(shared_memory) == 215560 && BUFFER % 1024 == 0, "plans/sm90_many.lua counts otherwise");
 enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10 };
-// [7 more lines of templates/mla_decode/sm90_many.cu.in]
+// [5 more lines of templates/mla_decode/sm90_many.cu.in]
+
+#define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
 #define FIT_CUT 500
 // [templates/mla_decode/lib/fit.h]
 
 template <typename T>
 // [18 more lines of tests/golden/mla_decode/mma.cu]
 struct piece {
-  int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
-  int first_page, n;               // query tokens, as qo_indptr has it
-  i64 row;                         // first row of this block, over all requests
-  int part;                        // its place in part_o and part_lse (rows there are fewer than 2^31), -1: straight to o and lse
-  bool bad;                        // a cache without pages
-};
+// [6 more lines of templates/mla_decode/sm90_many/piece.h]
 
 struct walk {
-// [10 more lines of templates/mla_decode/sm90_many/piece.h]
+// [5 more lines of templates/mla_decode/sm90_many/piece.h]
+  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
+  walk w;
+  const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
+  const int longest = schedule_arrived(fit_longest(&a), e);
+  w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, longest) ? -1 : (int)blockIdx.z;
   const bool tells = blockIdx.x == 0 && (threadIdx.x & 31) == 0 && a.part_o;
-  if (PART == 0 && tells) fit_tell(a.part_o, w.request < 0 ? parts : 0);
-  if (w.request >= 0) return w;
-  if (PART < parts && tells) fit_list(a.part_o, PART, -1);
-  w.part = fit_open(&a, PAGE, PART, parts);
-  if (PART >= parts) w.part.request = a.batch;
-  return w;
+// [6 more lines of templates/mla_decode/sm90_many/piece.h]
 }
 
 MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
@@ -160,16 +149,11 @@ MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) 
 // [9 more lines of templates/mla_decode/sm90_many/piece.h]
   if (!(w.request < 0 ? next_of_part(a, w, x, qo) : next_range(a, w, x, qo))) return false;
   x.row = (i64)qo * H + ROWS * (int)blockIdx.x;
-  x.bad = a.num_pages <= 0 && x.begin < x.end; // nothing may be read
-  if (x.bad || x.n <= 0) x.end = x.begin;
-  return true;
-}
-MLAF_DEV i64 part_of(const mlaf_decode_args& a, const piece& x) {
-  return x.part;
+// [6 more lines of templates/mla_decode/sm90_many/piece.h]
 }
 // [51 more lines of templates/mla_decode/sm90_many/piece.h]
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
-  const bool final = fit_splits(&a) == 1 || fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
+  const bool final = fit_splits(&a) == 1 || fit_cuts(&a, PAGE, gridDim.y, slots, parts, fit_longest(&a));
   refuse(a, first, end, final ? -1 : (i64)blockIdx.y * a.total_q * H, threadIdx.x - 128, 256);
 // [15 more lines of templates/mla_decode/sm90_many/piece.h]
 
@@ -181,11 +165,7 @@ struct loader {
 // [26 more lines of templates/mla_decode/sm90_many/load.h]
   const bool mine = chosen && (count == 2 || odd == 0); // of two a block of a pair takes one
   const u32 to = l.shared + KV_AT + t.buffer * BUFFER + slice * SLICE;
-  const u32 full = l.shared + FULL_AT + 8 * (ALL * t.buffer + first); // one for all of them
-  const mlaf_tensor_map* map = &l.p.maps[rope ? MAP_KPE : MAP_CKV];
-  int rows[BOXES_AT_ONCE]; // found together, ahead of the wait: beside QK a shuffle takes 200-350 clocks
-  auto find = [&](int first_box) {
-#pragma unroll
+// [5 more lines of templates/mla_decode/sm90_many/load.h]
     for (int b = 0; b < BOXES_AT_ONCE; b++) rows[b] = row_of_box_for_all(x, at + first_box + b, ids);
   };
   find(0);
@@ -196,12 +176,7 @@ struct loader {
 }
 // [9 more lines of templates/mla_decode/sm90_many/load.h]
   int ids = page_of_box(l.p.a, x, l.lane), next = page_of_box(l.p.a, x, l.lane + 32);
-  for (int j = 0; j < blocks; j++) {
-    if (j > 0 && j * BOXES % 32 == 0) {
-      ids = next;
-      next = page_of_box(l.p.a, x, j * BOXES + 32 + l.lane);
-    }
-    const buffer_use t = next_use(used, j);
+// [6 more lines of templates/mla_decode/sm90_many/load.h]
     if (j == 1) barrier_wait(l.shared + Q_FULL_AT, k & 1);
 // [8 more lines of templates/mla_decode/sm90_many/load.h]
   }
@@ -229,12 +204,7 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
     barrier_arrive(l.shared + CHECKED_AT);
   }
   if (!MANY) return;
-  int row = 0;
-#pragma unroll 1
-  for (u32 k = 0; row >= 0; k++) {
-    row = -1;
-    if (next_piece(l.p.a, w, x)) {
-      row = (int)x.row;
+// [6 more lines of templates/mla_decode/sm90_many/load.h]
       const bool bad = check_pages(l.p.a, x, l.lane);
       if (l.lane == 0) f[1] = facts_of(l.p.a, x, bad);
 // [15 more lines of templates/mla_decode/sm90_many/load.h]
@@ -255,25 +225,25 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
 // [73 more lines of templates/mla_decode/sm90_many/order.h]
 MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
   const int mine = blocks / 2, others = (blocks + 1) / 2;
-// [64 more lines of templates/mla_decode/sm90_many/order.h]
+// [62 more lines of templates/mla_decode/sm90_many/order.h]
 // [templates/mla_decode/sm90_many/ends.h]
 
 // [templates/mla_decode/lib/narrow.h]
 
-template <int WG>
-// [29 more lines of templates/mla_decode/sm90_many/partial.h]
+MLAF_DEV void find_tops(const math& c, int wg, const float (&o)[2][O_COLS / 2]) {
+// [27 more lines of templates/mla_decode/sm90_many/partial.h]
 
-template <int WG>
+MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, int wg, rows_state& r, float (&o)[2][O_COLS / 2]) {
 // [39 more lines of templates/mla_decode/sm90_many/finish.h]
 
-template <int WG>
-// [11 more lines of templates/mla_decode/sm90_many.cu.in]
+MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared, int wg) {
+// [10 more lines of templates/mla_decode/sm90_many.cu.in]
     const int blocks = known(shared, BLOCKS_OF);
     if (blocks < 0) return;
     check_request(a, shared, shared + 40 * (2 + (k & 1)));
     c.forget();
 // [18 more lines of templates/mla_decode/sm90_many.cu.in]
-    if (WG == 0) blocks_as_a(c, blocks, q_last, r, o, q_done);
+    if (wg == 0) blocks_as_a(c, blocks, q_last, r, o, q_done);
     else blocks_as_b(c, blocks, q_last, r, o, q_done);
     c.forget();
 // [7 more lines of templates/mla_decode/sm90_many.cu.in]
@@ -281,16 +251,26 @@ template <int WG>
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_592931cf(const __grid_constant__ mlaf_decode_params p) {
   const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
-    for (int i = 0; i < 5; i++) fetch_map(&p.maps[i]);
     for (int i = 0; i < BUFFERS * ALL; i++) barrier_init(shared + FULL_AT + 8 * i, 1);
+    barriers_ready();
+  } else if (threadIdx.x == 32) {
     for (int i = 0; i < BUFFERS * 5; i++) barrier_init(shared + EMPTY_AT + 8 * i, 4 * PAIR);
+    barriers_ready();
+  } else if (threadIdx.x == 64) {
+    for (int i = 0; i < 5; i++) fetch_map(&p.maps[i]);
     barrier_init(shared + Q_FULL_AT, 1);
     barrier_init(shared + Q_EMPTY_AT, 8);
     barrier_init(shared + LAST_EMPTY_AT, 256);
     barrier_init(shared + CHECKED_AT, 1);
     barrier_init(shared + NEAR_END_AT, 1);
     barriers_ready();
-// [13 more lines of templates/mla_decode/sm90_many.cu.in]
+// [7 more lines of templates/mla_decode/sm90_many.cu.in]
+    fetch_line(p.a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * (threadIdx.x - 160));
+    if (threadIdx.x == 160) fetch_line(p.a.kv_last_page_lens + blockIdx.z);
+  }
+  wait_for_previous_launch();
+  let_next_launch_start();
+  const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
   if (wg == 0) { // registers: 128 * 24 + 256 * 240 = 384 * 168
     const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0);
     const loader l = {p, shared, (int)(threadIdx.x & 31), warp};
@@ -298,15 +278,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_5
     walk w = begin_walk(p.a);
     if (warp == 3) load_queries(l, w, (facts*)(memory() + FACTS_AT));
     else if (warp < 2 || ROPE > 0) load_cache(l, w);
-  } else if (wg == 1) {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    work_on_blocks<0>(p, shared);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    work_on_blocks<1>(p, shared);
-  }
-  if (PAIR == 2) { // the other block may still write here
-    __syncthreads();
-    cluster_sync();
-  }
-}
+    work_on_blocks(p, shared, wg - 1); // one text for both: what runs once is fetched once
+// [6 more lines of templates/mla_decode/sm90_many.cu.in]

@@ -22,12 +22,7 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_mid_gather_1
     {1, 1, 1}, 9, 0, {}, 1,
     {{3, 64, 80, 128}}};
 struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_decode_params {
-  mlaf_decode_args a;
-  mlaf_tensor_map maps[1];
-};
+// [6 more lines of tests/golden/mla_decode/combine_values.cu]
 #define SCHEDULE_FIXED 128
 // [templates/mla_decode/lib/schedule.h]
 // [templates/lib/hopper.h]
@@ -41,11 +36,7 @@ constexpr int NV = R / 64, HALF = NV / 2, NB = 9, RING = 15; // boxes of V, half
 constexpr int BOX = 8192;
 // [14 more lines of templates/mla_decode/sm90_mid.cu.in]
 };
-constexpr int Q_AT = AT(q), P_AT = AT(p), REFS_AT = AT(refs), FACTORS_AT = AT(factors), RAISED_AT = AT(raised);
-constexpr int SCALES_AT = AT(scales);
-constexpr int SUMS_AT = AT(sums), INVERSE_AT = AT(inverse), FACTS_AT = AT(facts), BARS_AT = AT(full), BAD_AT = AT(bad);
-constexpr int Q_FULL = AT(q_full), Q_EMPTY = AT(q_empty), P_FULL = AT(p_full), END = AT(end);
-constexpr int TABLES_AT = AT(tables);
+// [5 more lines of templates/mla_decode/sm90_mid.cu.in]
 static_assert(sizeof(shared_memory) == 230160, "plans/sm90_mid.lua counts otherwise");
 constexpr int FACTORS_FULL = 4, P_EMPTY = 5, HALVES = 6, MATH = 384;
 constexpr float LOWEST = -1e30f;
@@ -62,17 +53,26 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
       : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
 }
 MLAF_DEV float2 load_8(u32 at) {
-  float2 x;
-  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(at) : "memory");
-  return x;
-}
-#define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
-// [22 more lines of tests/golden/mla_decode/sm90_many.cu]
+// [5 more lines of templates/mla_decode/sm90_mid.cu.in]
+#define FIT_CUT 500
+// [21 more lines of tests/golden/mla_decode/sm90_many.cu]
 
 enum { REFUSED = 2 }; // of work's `bad`
 // [11 more lines of templates/mla_decode/sm90_few/work.h]
 };
-// [12 more lines of tests/golden/mla_decode/sm90_few.cu]
+
+struct walk {
+  mlaf_part part;
+  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
+  bool whole, done;
+};
+
+MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
+  at.done = (int)blockIdx.z >= a.batch;
+  at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // in flight while the table is looked through
+  const int longest = fit_longest(&a);
+  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
+  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, longest);
   const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && true;
   if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
   if (at.whole) return;
@@ -89,7 +89,16 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       if (!fit_next(&a, PAGE, &at.part, &x)) return false;
       if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && true)
         fit_list(a.part_o, PART, x.request);
-// [35 more lines of tests/golden/mla_decode/sm90_few.cu]
+// [10 more lines of tests/golden/mla_decode/sm90_few.cu]
+      if (at.done) return false;
+      at.done = true;
+      const int share = blockIdx.y, shares = gridDim.y;
+      q_begin = at.mine.qo;
+      q_tokens = at.mine.next_qo - q_begin;
+      first_page = at.mine.page;
+      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
+      const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
+// [17 more lines of tests/golden/mla_decode/sm90_few.cu]
     }
 // [53 more lines of tests/golden/mla_decode/sm90_few.cu]
 
@@ -122,16 +131,17 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int wa
     if (!more) return;
 // [142 more lines of templates/mla_decode/sm90_mid.cu.in]
     store_4(smem + INVERSE_AT + 4 * (N * (k & 1) + n), sum == 0.0f ? 0.0f : 1.0f / sum); // no token seen: O = 0
-// [264 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [257 more lines of templates/mla_decode/sm90_mid.cu.in]
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_gather_1e2e93bb(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ __align__(1024) char base[];
   const u32 smem = shared_address(base);
-  if (threadIdx.x < RING) {
-    barrier_init(full_barrier(smem, threadIdx.x), 96);
-    barrier_init(empty_barrier(smem, threadIdx.x), 4);
-// [10 more lines of templates/mla_decode/sm90_mid.cu.in]
-  if (threadIdx.x >= 64 && threadIdx.x < 64 + 1) fetch_map(&p.maps[threadIdx.x - 64]);
+  if (threadIdx.x == 0)
+#pragma unroll
+    for (int s = 0; s < RING; s++) barrier_init(full_barrier(smem, s), 96);
+  if (threadIdx.x == 32)
+// [11 more lines of templates/mla_decode/sm90_mid.cu.in]
+  if (threadIdx.x >= 256 && threadIdx.x < 256 + 1) fetch_map(&p.maps[threadIdx.x - 256]);
   if (threadIdx.x >= 96 && threadIdx.x < 128) look_ahead(p.a);
   __syncthreads();
   wait_for_previous_launch();
@@ -145,11 +155,8 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_ga
   } else if (group == 1) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 96;");
     work_on_scores(p.a, base, smem);
-  } else if (group == 2) {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 192;");
-    work_on_values<0>(p.a, smem);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 192;");
-    work_on_values<1>(p.a, smem);
+    work_on_values(p.a, smem, group - 2); // one text for both: what runs once is fetched once
   }
 }

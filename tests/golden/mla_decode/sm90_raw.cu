@@ -24,21 +24,11 @@
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args_cache.h]
 struct mlaf_map_want {
-  u32 of, cols, rows, swizzle;
-};
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
-  mlaf_map_want maps[8];
-};
+// [6 more lines of templates/lib/launch.h]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_raw_74422367_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 227800,
     {1, 6, 1}, 13, 0, {}, 0,
     {}};
-struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_decode_params {
-  mlaf_decode_args a;
-};
+// [6 more lines of tests/golden/mla_decode/mma.cu]
 #define SCHEDULE_FIXED 256
 // [templates/mla_decode/lib/schedule.h]
 // [templates/lib/hopper.h]
@@ -78,7 +68,17 @@ constexpr int SCORED = 6;                // named barriers: this warpgroup may w
 #define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
 #define FIT_CUT 1000
 // [templates/mla_decode/lib/fit.h]
-// [141 more lines of tests/golden/mla_decode/sm90_few.cu]
+// [36 more lines of tests/golden/mla_decode/sm90_few.cu]
+};
+// [13 more lines of tests/golden/mla_decode/sm90_mid.cu]
+  const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a);
+// [11 more lines of tests/golden/mla_decode/sm90_few.cu]
+    if (!at.whole) {
+// [14 more lines of tests/golden/mla_decode/sm90_few.cu]
+      if (at.done) return false;
+// [24 more lines of tests/golden/mla_decode/sm90_mid.cu]
+      w.whom = 0;
+// [39 more lines of templates/mla_decode/sm90_few/work.h]
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
 // [13 more lines of templates/mla_decode/sm90_few/look_ahead.h]
 
@@ -99,11 +99,7 @@ constexpr int Q_ROW = 2 * (R + ROPE), Q_BLOCKS = (R + ROPE) / 16; // of 16 colum
 constexpr int Q_THREADS = N <= 8 ? 32 : N <= 16 ? 16 : 8, Q_EACH = (Q_BLOCKS + Q_THREADS - 1) / Q_THREADS; // of a row
 
 MLAF_DEV float larger_of(u32 x, float than) { return fmaxf(than, fmaxf(fabsf(unpack_lo(x)), fabsf(unpack_hi(x)))); }
-MLAF_DEV u32 pack_f16(float lo, float hi) {
-  u32 y;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(hi), "f"(lo));
-  return y;
-}
+// [5 more lines of templates/mla_decode/sm90_raw/query.h]
 
 MLAF_DEV void take_q(char* base, int rows, float scale) {
   const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
@@ -118,29 +114,16 @@ MLAF_DEV void take_q(char* base, int rows, float scale) {
 MLAF_DEV void announce(const mlaf_decode_args& a, char* base, u32 smem, int k, const work& w, const place& at, bool none);
 MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
-               ::"r"(to), "l"(from), "r"(bytes), "r"(barrier), "l"(EVICT_FIRST) : "memory");
-}
-
-MLAF_DEV void bring(const mlaf_decode_args& a, u32 to, u32 row, int rows, u32 full, bool joined) {
-  const int lane = threadIdx.x & 31, mine = lane % 16;
+// [5 more lines of templates/mla_decode/sm90_raw/load.h]
   if (mine >= rows) return;
   to += mine * PITCH;
   if (lane < 16) copy_bytes(to, a.ckv + (u64)row * a.ckv_row_stride, TOKEN, full);
-}
-
-MLAF_DEV void produce(const mlaf_decode_args& a, u32 smem, char* base) {
-  constexpr int COPIES = 16 / AT_ONCE; // of a warp in a tile
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+// [5 more lines of templates/mla_decode/sm90_raw/load.h]
   constexpr bool joined = true;
 // [29 more lines of templates/mla_decode/sm90_raw/load.h]
       bring(a, smem + TILE * at.slot + warp * (TILE / 4), row, smaller(rows, 16), full, joined);
       advance(at, 1);
-      at.tile++;
-    }
-    if (warp == 3 && !where.whole && w.whom > 0) meet(a, w, smem);
-    if (where.whole) return;
-  }
-}
+// [6 more lines of templates/mla_decode/sm90_raw/load.h]
 
 MLAF_DEV void announce(const mlaf_decode_args& a, char* base, u32 smem, int k, const work& w, const place& at, bool none) {
 // [9 more lines of templates/mla_decode/sm90_raw.cu.in]
@@ -185,20 +168,11 @@ struct row_state {
 // [9 more lines of templates/mla_decode/sm90_raw/softmax.h]
   for (int g = 0; g < GROUPS; g++) r.inverse[g] = 0x1p100f;
 }
-
-MLAF_DEV void poison(row_state& r) {
-#pragma unroll
-  for (int c = 0; c < COLS; c++) r.sum[c] = not_a_number();
-}
+// [5 more lines of templates/mla_decode/sm90_raw/softmax.h]
 
 MLAF_DEV bool too_high(const float (&s)[N / 2], const token_scales& scales, const row_state& r) {
   bool higher = false;
-#pragma unroll
-  for (int i = 0; i < N / 2; i++) higher |= s[i] > r.m[i / 4 * 2 + i % 2] + (LIFT + SLACK);
-#pragma unroll
-  for (int i = 0; i < 2 * GROUPS; i++) higher |= fabsf(scales.of[i / GROUPS][i % GROUPS]) * r.inverse[i % GROUPS] > 1.0f;
-  return higher;
-}
+// [6 more lines of templates/mla_decode/sm90_raw/softmax.h]
 
 MLAF_DEV void raise(const float (&s)[N / 2], const token_scales& scales, row_state& r, float (&o)[NV][N / 2], float* tops,
                     int group) {
@@ -211,12 +185,7 @@ MLAF_DEV void raise(const float (&s)[N / 2], const token_scales& scales, row_sta
 
 MLAF_DEV void store_p(const float (&s)[N / 2], const token_scales& scales, const row_state& r, float (&sum)[COLS], u32 p) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  float x[N / 2];
-#pragma unroll
-  for (int i = 0; i < N / 2; i++) x[i] = exp2_fast(s[i] - r.m[i / 4 * 2 + i % 2]);
-#pragma unroll
-  for (int c = 0; c < COLS; c++) sum[c] = x[c / 2 * 4 + c % 2] + x[c / 2 * 4 + c % 2 + 2];
-  const u32 at = p + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
+// [6 more lines of templates/mla_decode/sm90_raw/softmax.h]
 #pragma unroll
   for (int g = 0; g < GROUPS; g++) {
     const u32 to = at + g * P_SLAB;
@@ -226,11 +195,7 @@ MLAF_DEV void store_p(const float (&s)[N / 2], const token_scales& scales, const
       const float by = scales.of[i % 2][g] * r.inverse[g];
       packed[i] = pack_f16(x[2 * i] * by, x[2 * i + 1] * by);
     }
-#pragma unroll
-    for (int j = 0; j + 1 < N / 8; j += 2)
-      store_matrices(to + 1024 * (j + lane / 16), packed[2 * j], packed[2 * j + 1], packed[2 * j + 2], packed[2 * j + 3]);
-    if (N / 8 % 2) store_matrices(to + 1024 * (N / 8 - 1), packed[N / 4 - 2], packed[N / 4 - 1]);
-  }
+// [5 more lines of templates/mla_decode/sm90_raw/softmax.h]
 }
 
 MLAF_DEV void clear_rows(char* tile, int valid, int group) {
@@ -257,11 +222,7 @@ MLAF_DEV void clear_rows(char* tile, int valid, int group) {
 #pragma unroll
     for (int c = 0; c < COLS; c++) r.sum[c] += sum[c];
     multiply_v(v_at + tile, operand(p_at), o);
-    barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
-    advance(at, W);
-    at.tile += W;
-  }
-#pragma unroll
+// [5 more lines of templates/mla_decode/sm90_raw.cu.in]
   for (int i = 0; i < NV; i++)
 #pragma unroll
     for (int k = 0; k < N / 2; k++) o[i][k] *= float_of((254u << 23) - bits_of(r.inverse[i / (NV / GROUPS)])); // a power of two
@@ -288,11 +249,7 @@ MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, 
 // [50 more lines of templates/mla_decode/sm90_few/last.h]
 
 MLAF_DEV void cluster_meet() {
-  cluster_arrive();
-  cluster_wait();
-}
-
-MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int cta_id) {
+// [5 more lines of templates/mla_decode/sm90_raw.cu.in]
   const float scale = a.scale_log2e;
 #pragma unroll 1
 // [7 more lines of templates/mla_decode/sm90_raw.cu.in]
@@ -315,20 +272,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_raw_74
   if (group == W) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 88;");
     make_barriers(base, smem, threadIdx.x - MATH);
-    __syncwarp();
-    if (C > 1) cluster_arrive(); // this block may be reached into from now on; who does so waits then
-    named_sync(4, 128);
-    named_arrive(5, MATH + 128);
-    wait_for_previous_launch();
-    let_next_launch_start(); // its blocks come as these leave
+// [6 more lines of templates/mla_decode/sm90_raw.cu.in]
     produce(p.a, smem, base);
     if (C > 1) cluster_wait();
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
     if (threadIdx.x < 32) look_ahead(p.a);
-    named_sync(5, MATH + 128); // barriers are there
-    wait_for_previous_launch();
-    let_next_launch_start();
-    attend(p.a, base, smem, group, cta_id);
-  }
-}
+// [6 more lines of templates/mla_decode/sm90_raw.cu.in]

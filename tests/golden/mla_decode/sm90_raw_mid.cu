@@ -66,29 +66,16 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
     {
-// [10 more lines of tests/golden/mla_decode/sm90_few.cu]
+// [10 more lines of tests/golden/mla_decode/sm90_mid.cu]
       slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
     }
 // [52 more lines of tests/golden/mla_decode/sm90_mid.cu]
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
-  const i64 left = a.total_q * H - row;
-  if (row >= 0 && left > 0) fetch_bytes(a.q + row * (2 * (R + ROPE)), (left < rows ? (int)left : rows) * (2 * (R + ROPE)));
-}
-
-MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
-  const int lane = threadIdx.x % 32, request = smaller((int)blockIdx.z, a.batch - 1);
+// [6 more lines of templates/mla_decode/sm90_few/look_ahead.h]
   if (lane == 0) fetch_line(a.kv_last_page_lens + request);
-  const int q_begin = load_past_l1(a.qo_indptr + request), first = load_past_l1(a.kv_indptr + request);
-  const int pages = load_past_l1(a.kv_indptr + request + 1) - first;
-  if (lane < 4) fetch_line(a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * lane);
-  if (lane == 0) fetch_q(a, (i64)q_begin * H + blockIdx.x * N, N);
-}
+// [5 more lines of templates/mla_decode/sm90_few/look_ahead.h]
 MLAF_DEV int token_at(int position) { return position; }
-MLAF_DEV int place_of(int token) { return token * PITCH; }
-constexpr int STEP_8 = 8, STEP_16 = 2 * STEP_8 * PITCH; // from a position to that 8 behind it: tokens. 16: bytes
-
-struct facts {
-  work w;
+// [5 more lines of tests/golden/mla_decode/sm90_raw.cu]
   bool none; // there is no piece left
 };
 static_assert(sizeof(facts) <= 80, "gen/ops/mla_decode/plans/sm90_raw_mid.lua leaves too little room");
@@ -98,11 +85,7 @@ constexpr int Q_ROW = 2 * (R + ROPE), Q_BLOCKS = (R + ROPE) / 16; // of 16 colum
 constexpr int Q_THREADS = N <= 8 ? 32 : N <= 16 ? 16 : 4, Q_EACH = (Q_BLOCKS + Q_THREADS - 1) / Q_THREADS; // of a row
 
 MLAF_DEV float larger_of(u32 x, float than) { return fmaxf(than, fmaxf(fabsf(unpack_lo(x)), fabsf(unpack_hi(x)))); }
-MLAF_DEV u32 pack_f16(float lo, float hi) {
-  u32 y;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(hi), "f"(lo));
-  return y;
-}
+// [5 more lines of templates/mla_decode/sm90_raw/query.h]
 
 MLAF_DEV void take_q(char* base, const char* q, int rows, float scale) {
   const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
@@ -113,8 +96,9 @@ MLAF_DEV void take_q(char* base, const char* q, int rows, float scale) {
 MLAF_DEV void announce(const mlaf_decode_args&, char* base, u32 smem, int k, const work& w, const place&, bool none) {
 // [7 more lines of templates/mla_decode/sm90_raw_mid.cu.in]
 MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
-// [12 more lines of templates/mla_decode/sm90_raw/load.h]
+// [6 more lines of tests/golden/mla_decode/sm90_raw.cu]
+  if (joined && a.ckv_row_stride == TOKEN) {
+// [6 more lines of templates/mla_decode/sm90_raw/load.h]
   if (lane < 16) copy_bytes(to, a.ckv + (u64)row * a.ckv_row_stride, TOKEN, full);
 // [35 more lines of tests/golden/mla_decode/sm90_raw.cu]
       bring(a, smem + RING_AT + TILE * at.slot + warp * (TILE / 4), row, smaller(rows, 16), full, joined);
@@ -186,18 +170,9 @@ MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const work& w, co
 // [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
 MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  const u32 q = operand(smem + Q_AT), k_at = smem + RING_AT + place_of(token_at(16 * warp + lane % 16));
-  const u32 p_at = smem + P_AT + lane / 16 * 1024 + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
-  const int own_token = token_at(16 * warp + lane / 4); // and STEP_8 behind it
-  const work& w = ((const facts*)(base + FACTS_AT))->w;
-  place at = {0, 0, 1};
+// [6 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 #pragma unroll 1
-  for (u32 k = 0;; k++) {
-    barrier_wait(smem + FULL_Q_AT, k & 1);
-    if (((const facts*)(base + FACTS_AT))->none) return;
-    auto sees = [&](int row) { return smaller(w.end, CAUSAL ? w.tokens - (w.n - 1 - (w.row0 + row) / H) : w.end); };
-    const int end = w.end, all_see = sees(0);
+// [5 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
     bool poisoned = w.bad;
     of_rows sum;
 #pragma unroll
@@ -236,20 +211,10 @@ MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2]) {
 // [8 more lines of templates/mla_decode/sm90_raw_mid/values.h]
   for (int i = threadIdx.x % 128; i < rows * UNITS; i += 128) {
     const int n = i / UNITS, unit = UNITS * G + i % UNITS;
-    *(uint4*)(to + n * (2 * R) + 16 * unit) = load_16(smem + Q_AT + n * (2 * R) + ((unit ^ n % 8) << 4));
-  }
-}
-
-template <int G>
-MLAF_DEV void write_partial(const mlaf_decode_args& a, const work& w, u32 smem, const float (&o)[HALF][N / 2]) {
+// [6 more lines of templates/mla_decode/sm90_raw_mid/values.h]
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, rows = w.rows;
   float* const to = a.part_o + (w.part + w.row0) * R + 64 * HALF * G + 16 * warp + lane / 4 * 2;
-#pragma unroll
-  for (int j = 0; j < N / 8; j++) {
-    const float2 f = load_8(smem + INVERSE_AT + 32 * j + 8 * (lane % 4));
-#pragma unroll
-    for (int c = 0; c < 2; c++) {
-      const int n = 8 * j + 2 * (lane % 4) + c;
+// [6 more lines of templates/mla_decode/sm90_raw_mid/values.h]
       if (n >= rows) continue;
 #pragma unroll
       for (int i = 0; i < HALF; i++)
@@ -273,11 +238,7 @@ MLAF_DEV void write_partial(const mlaf_decode_args& a, const work& w, u32 smem, 
       const u32 scales = smem + SCALES_AT + i % PS * (128 * GROUPS) + 256 * G + lane % 4 * 4;
       multiply_v(v_at + TILE * at.slot, operand(smem + P_AT + i % PS * (128 * N)), scales, o);
       barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
-      barrier_arrive_if(lane == 0, smem + P_EMPTY_AT + i % PS * 8);
-      advance(at, 1);
-      at.tile++;
-    }
-    barrier_wait(smem + END_AT, k & 1);
+// [5 more lines of templates/mla_decode/sm90_raw_mid/values.h]
     if (w.part < 0) write_o<G>(a, w, base, smem, o);
     else write_partial<G>(a, w, smem, o);
     barrier_arrive(smem + EMPTY_Q_AT);
@@ -300,25 +261,12 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_raw_mi
   if (group == 3) { // registers: 128 * (56 + 120 + 2 * 168) of 65536
     asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
     make_barriers(base, smem, threadIdx.x - MATH);
-    __syncwarp();
-    named_sync(MADE, 128);
-    named_arrive(BEGUN, MATH + 128);
-    wait_for_previous_launch();
-    let_next_launch_start(); // its blocks come as these leave
+// [5 more lines of templates/mla_decode/sm90_raw_mid.cu.in]
     produce(p.a, smem, base);
   } else if (group == 2) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 120;");
     if (threadIdx.x < VALUES + 32) look_ahead(p.a);
-    named_sync(BEGUN, MATH + 128); // barriers are there
-    wait_for_previous_launch();
-    let_next_launch_start();
-    work_on_scores(p.a, base, smem);
-  } else {
+// [5 more lines of templates/mla_decode/sm90_raw_mid.cu.in]
     asm volatile("setmaxnreg.inc.sync.aligned.u32 168;");
     named_sync(BEGUN, MATH + 128);
-    wait_for_previous_launch();
-    let_next_launch_start();
-    if (group == 0) work_on_values<0>(p.a, base, smem);
-    else work_on_values<1>(p.a, base, smem);
-  }
-}
+// [6 more lines of templates/mla_decode/sm90_raw_mid.cu.in]

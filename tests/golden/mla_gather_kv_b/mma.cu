@@ -28,11 +28,7 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_gather_kv_b_mma_781bf981
     1, 0, 0, {0, 0}, 0, {}};
 
 typedef uint2 word2;
-MLAF_DEV float half_value(unsigned short x) {
-  float y;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
-  return y;
-}
+// [5 more lines of templates/mla_gather_kv_b/mma.cu.in]
 constexpr int H = 8, N = 192, OUT = 448, ALL = H * OUT, R = 512, ROPE = 64;
 constexpr int TOKENS = 64, COLS = 128, ACROSS = 4, WIDE = COLS / ACROSS, THREADS = 256;
 constexpr int STAGES = 4, STEP = 64, STEPS = R / STEP, TILES = (ALL + COLS - 1) / COLS;

@@ -18,28 +18,14 @@
 #define MLAF_BF16 1
 // [61 more lines of tests/golden/mla_gather_kv_b/aside.cu]
 };
-static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "differs from runtime/ops/mla_gather_kv_b/launch.h");
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [5 more lines of tests/golden/mla_gather_kv_b/mfma.hip]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_gather_kv_b_sm90_4e5cee55_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 230560, {2, 1, 1},
     1, 0, 0, {0, 0}, 1, {{1, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_gather_kv_b_params {
-  mlaf_gather_kv_b_kernel_args a;
-  mlaf_tensor_map w;
-};
+// [6 more lines of templates/mla_gather_kv_b/sm90.cu.in]
 // [templates/lib/hopper.h]
-
-constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
-MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
-
-template <u32 B_HI = SWIZZLE_128>
+// [6 more lines of tests/golden/mla_decode/combine_values.cu]
 MLAF_DEV void wgmma_rs(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
     "setp.ne.b32 p, %69, 0;\nmov.b64 b, {%68, %70};\n"
@@ -50,12 +36,7 @@ MLAF_DEV void wgmma_rs(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate
     "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
     "{%64, %65, %66, %67}, b, p, 1, 1, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+// [6 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
       "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
 }
@@ -71,12 +52,7 @@ MLAF_DEV void wgmma_ss(float (&d)[64], u32 a, u32 b, bool accumulate) {
     "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
     "a, b, p, 1, 1, 0, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+// [6 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
       "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
 // [13 more lines of tests/golden/mla_decode/combine_values.cu]
@@ -98,25 +74,14 @@ MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row,
 // [18 more lines of tests/golden/mla_gather_kv_b/mfma.hip]
 
 struct shared_memory {
-  char x[SLABS][SLAB], w[STAGES][STEP]; // swizzled
-  i64 rows[TOKENS];
-  u64 slab_full[SLABS], full[STAGES], empty[STAGES];
-};
-constexpr int X_AT = AT(x), W_AT = AT(w), ROWS_AT = AT(rows), SLAB_FULL_AT = AT(slab_full), FULL_AT = AT(full);
-constexpr int EMPTY_AT = AT(empty);
+// [6 more lines of templates/mla_gather_kv_b/sm90.cu.in]
 static_assert(sizeof(shared_memory) == 230560, "its plan counts otherwise");
 enum { ROWS_FOUND = 1, TURN = 2 }; // named barriers; TURN: a warpgroup's each
 // [41 more lines of templates/mla_gather_kv_b/sm90.cu.in]
     }
 // [36 more lines of templates/mla_gather_kv_b/sm90.cu.in]
   if (k == 0) asm volatile("cp.async.wait_group 7;" ::: "memory");
-  if (k == 1) asm volatile("cp.async.wait_group 6;" ::: "memory");
-  if (k == 2) asm volatile("cp.async.wait_group 5;" ::: "memory");
-  if (k == 3) asm volatile("cp.async.wait_group 4;" ::: "memory");
-  if (k == 4) asm volatile("cp.async.wait_group 3;" ::: "memory");
-  if (k == 5) asm volatile("cp.async.wait_group 2;" ::: "memory");
-  if (k == 6) asm volatile("cp.async.wait_group 1;" ::: "memory");
-  if (k == 7) asm volatile("cp.async.wait_group 0;" ::: "memory");
+// [7 more times the line above, with other numbers]
 }
 
 MLAF_DEV void give_share(u32 shared, int k) {

@@ -70,21 +70,9 @@ MLAF_DEV int lane_again() {
       asm volatile(
 // [6 more times the 24 lines above, with other numbers]
           "v_accvgpr_read_b32 %0, a46\n"
-          "v_accvgpr_read_b32 %1, a62\n"
-          "v_accvgpr_read_b32 %2, a78\n"
-          "v_accvgpr_read_b32 %3, a94\n"
-          "v_accvgpr_read_b32 %4, a47\n"
-          "v_accvgpr_read_b32 %5, a63\n"
-          "v_accvgpr_read_b32 %6, a79\n"
-          "v_accvgpr_read_b32 %7, a95\n"
+// [7 more times the line above, with other numbers]
           "v_mul_f32 %0, %0, %8\n"
-          "v_mul_f32 %1, %1, %8\n"
-          "v_mul_f32 %2, %2, %8\n"
-          "v_mul_f32 %3, %3, %8\n"
-          "v_mul_f32 %4, %4, %8\n"
-          "v_mul_f32 %5, %5, %8\n"
-          "v_mul_f32 %6, %6, %8\n"
-          "v_mul_f32 %7, %7, %8\n"
+// [7 more times the line above, with other numbers]
           : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
           : "v"(weight) : "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
       const u32x4 packed = {pack2_away(x[0], x[1]), pack2_away(x[2], x[3]), pack2_away(x[4], x[5]), pack2_away(x[6], x[7])};
@@ -118,12 +106,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
     const float scale = a.scale_log2e, inverse = float_of((u32)uniform((int)bits_of(1.0f / scale)));
     const float slack = 8.0f * inverse;
     const u32 lo = 0x05040100, hi = 0x07060302; // v_perm: low halves, high halves
-    const u32 half = 0x8000;                     // bf16's rounding
-    const u32 base = (u32)(u64)(__attribute__((address_space(3))) char*)lds;
-    const source of_k = {(u64)a.k + t.key * a.k_token + t.head * a.k_head, a.k_token};
-    const source of_p = {(u64)a.k_pe + t.key * a.k_pe_token + t.head * a.k_pe_head, a.k_pe_token};
-    const source of_v = {(u64)a.v + t.key * a.v_token + t.head * a.v_head, a.v_token};
-    const u64 step_k = KEYS * a.k_token, step_p = KEYS * a.k_pe_token, step_v = KEYS * a.v_token;
+// [6 more lines of templates/mla_prefill/mfma_asm.hip.in]
     u64 ak[2], ap[1], av[4];
     auto aim_k = [&](int first) {
       const int thread = 64 * wave + lane_again();
@@ -144,12 +127,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
     asm volatile(
         "global_load_dwordx2 v[140:141], %[av0], off\n"
         "v_lshl_add_u64 %[av0], %[av0], 0, %[step_v]\n"
-        "global_load_dwordx2 v[142:143], %[av1], off\n"
-        "v_lshl_add_u64 %[av1], %[av1], 0, %[step_v]\n"
-        "global_load_dwordx2 v[144:145], %[av2], off\n"
-        "v_lshl_add_u64 %[av2], %[av2], 0, %[step_v]\n"
-        "global_load_dwordx2 v[146:147], %[av3], off\n"
-        "v_lshl_add_u64 %[av3], %[av3], 0, %[step_v]\n"
+// [3 more times the 2 lines above, with other numbers]
         : [av0] "+v"(av[0]), [av1] "+v"(av[1]), [av2] "+v"(av[2]), [av3] "+v"(av[3]) : [step_v] "s"(step_v) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
     aim_ends(1);
     asm volatile(
@@ -170,13 +148,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
       }
       asm volatile(
           "global_load_dwordx4 v[44:47], %0, off offset:0\n"
-          "global_load_dwordx4 v[48:51], %0, off offset:128\n"
-          "global_load_dwordx4 v[52:55], %1, off offset:0\n"
-          "global_load_dwordx4 v[56:59], %1, off offset:128\n"
-          "global_load_dwordx4 v[60:63], %2, off offset:0\n"
-          "global_load_dwordx4 v[64:67], %2, off offset:128\n"
-          "global_load_dwordx4 v[68:71], %3, off offset:0\n"
-          "global_load_dwordx4 v[72:75], %3, off offset:128\n"
+// [7 more times the line above, with other numbers]
           :: "v"(q[0]), "v"(q[1]), "v"(q[2]), "v"(q[3]) : "memory", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
     }
 // [9 more lines of templates/mla_prefill/mfma_asm.hip.in]
@@ -227,12 +199,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "v_lshl_add_u64 %[ak1], %[ak1], 0, %[step_k]\n"
         "global_load_dwordx2 v[140:141], %[av0], off\n"
         "v_lshl_add_u64 %[av0], %[av0], 0, %[step_v]\n"
-        "global_load_dwordx2 v[142:143], %[av1], off\n"
-        "v_lshl_add_u64 %[av1], %[av1], 0, %[step_v]\n"
-        "global_load_dwordx2 v[144:145], %[av2], off\n"
-        "v_lshl_add_u64 %[av2], %[av2], 0, %[step_v]\n"
-        "global_load_dwordx2 v[146:147], %[av3], off\n"
-        "v_lshl_add_u64 %[av3], %[av3], 0, %[step_v]\n"
+// [3 more times the 2 lines above, with other numbers]
         : [ak0] "+v"(ak[0]), [ak1] "+v"(ak[1]), [av0] "+v"(av[0]), [av1] "+v"(av[1]), [av2] "+v"(av[2]), [av3] "+v"(av[3]) : [step_k] "s"(step_k), [step_v] "s"(step_v) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
 
     kd = 0u - K_BYTES, vd = 0u - 2 * V_BYTES, vd1 = V_BYTES, vd2 = V_BYTES;
@@ -545,12 +512,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "v_lshl_add_u64 %[ak1], %[ak1], 0, %[step_k]\n"
         "global_load_dwordx2 v[140:141], %[av0], off\n"
         "v_lshl_add_u64 %[av0], %[av0], 0, %[step_v]\n"
-        "global_load_dwordx2 v[142:143], %[av1], off\n"
-        "v_lshl_add_u64 %[av1], %[av1], 0, %[step_v]\n"
-        "global_load_dwordx2 v[144:145], %[av2], off\n"
-        "v_lshl_add_u64 %[av2], %[av2], 0, %[step_v]\n"
-        "global_load_dwordx2 v[146:147], %[av3], off\n"
-        "v_lshl_add_u64 %[av3], %[av3], 0, %[step_v]\n"
+// [3 more times the 2 lines above, with other numbers]
         : [ak0] "+v"(ak[0]), [ak1] "+v"(ak[1]), [av0] "+v"(av[0]), [av1] "+v"(av[1]), [av2] "+v"(av[2]), [av3] "+v"(av[3]) : [step_k] "s"(step_k), [step_v] "s"(step_v) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
     asm volatile(
         "v_add_u32 %[va], %[vd], %[va]\n"
@@ -596,23 +558,13 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "v_mfma_f32_32x32x8_f16 a[48:63], v[126:127], v[80:81], a[48:63]\n"
         "s_waitcnt lgkmcnt(2)\n"
         "v_mfma_f32_32x32x8_f16 a[64:79], v[128:129], v[80:81], a[64:79]\n"
-        "v_mfma_f32_32x32x8_f16 a[80:95], v[130:131], v[80:81], a[80:95]\n"
-        "s_waitcnt lgkmcnt(1)\n"
-        "v_mfma_f32_32x32x8_f16 a[32:47], v[108:109], v[82:83], a[32:47]\n"
-        "v_mfma_f32_4x4x4_16b_f16 v[162:165], v[158:159], v[82:83], v[162:165]\n"
-        "v_mfma_f32_32x32x8_f16 a[48:63], v[110:111], v[82:83], a[48:63]\n"
-        "s_waitcnt lgkmcnt(0)\n"
-        "v_mfma_f32_32x32x8_f16 a[64:79], v[112:113], v[82:83], a[64:79]\n"
+// [1 more times the 7 lines above, with other numbers]
         "v_mfma_f32_32x32x8_f16 a[80:95], v[114:115], v[82:83], a[80:95]\n"
         :  : [va] "v"(va) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
         }
         
       }
-      turn();
-    }
-#pragma nounroll
-    for (; done < count; done++) {
-      aim_ends(done + 3);
+// [5 more lines of templates/mla_prefill/mfma_asm.hip.in]
     asm volatile(
         "s_waitcnt lgkmcnt(0)\n"
         "s_barrier\n"
@@ -637,12 +589,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "v_lshl_add_u64 %[ak1], %[ak1], 0, %[step_k]\n"
         "global_load_dwordx2 v[140:141], %[av0], off\n"
         "v_lshl_add_u64 %[av0], %[av0], 0, %[step_v]\n"
-        "global_load_dwordx2 v[142:143], %[av1], off\n"
-        "v_lshl_add_u64 %[av1], %[av1], 0, %[step_v]\n"
-        "global_load_dwordx2 v[144:145], %[av2], off\n"
-        "v_lshl_add_u64 %[av2], %[av2], 0, %[step_v]\n"
-        "global_load_dwordx2 v[146:147], %[av3], off\n"
-        "v_lshl_add_u64 %[av3], %[av3], 0, %[step_v]\n"
+// [3 more times the 2 lines above, with other numbers]
         : [wk] "+v"(wk), [wv] "+v"(wv), [ak0] "+v"(ak[0]), [ak1] "+v"(ak[1]), [av0] "+v"(av[0]), [av1] "+v"(av[1]), [av2] "+v"(av[2]), [av3] "+v"(av[3]) : [kd] "s"(kd), [lo] "s"(lo), [hi] "s"(hi), [vd2] "s"(vd2), [step_k] "s"(step_k), [step_v] "s"(step_v) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
       turn();
     }

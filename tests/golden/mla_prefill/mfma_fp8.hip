@@ -54,11 +54,7 @@ MLAF_DEV float scale_at(const float* at) {
   if (!at) return 1.0f;
   const float x = *(const MLAF_GLOBAL float*)(u64)at;
   return x >= 0.0f ? x : float_of(0x7fc00000u);
-}
-MLAF_DEV float score_scale(float scale_log2e, const float* q_scale, const float* k_scale) {
-  const float scale = scale_log2e * scale_at(q_scale) * scale_at(k_scale), least = float_of(0x00800000u);
-  return scale < least ? least : scale;
-}
+// [5 more lines of templates/mla_prefill/lib/scales.h]
 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(128, 128),
                                      amdgpu_waves_per_eu(2, 2))) void

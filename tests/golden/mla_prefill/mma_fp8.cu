@@ -20,11 +20,7 @@
 // [templates/lib/cuda_number.h]
 // [templates/lib/mma.h]
 // [templates/mla_prefill/lib/args.h]
-// [templates/mla_prefill/lib/args_fp8.h]
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [5 more lines of tests/golden/mla_prefill/mfma_fp8.hip]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_mma_fp8_db71ec8f_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 52224, {0, 0, 0}, 17, 0, 0, {0, 0}, 0, {}};
 
@@ -46,12 +42,7 @@ MLAF_DEV u32 pack4(float x0, float x1, float x2, float x3) {
 MLAF_DEV float scale_at(const float* at) {
   if (!at) return 1.0f;
   const float x = *at;
-  return x >= 0.0f ? x : float_of(0x7fc00000u);
-}
-MLAF_DEV float score_scale(float scale_log2e, const float* q_scale, const float* k_scale) {
-  const float scale = scale_log2e * scale_at(q_scale) * scale_at(k_scale), least = float_of(0x00800000u);
-  return scale < least ? least : scale;
-}
+// [6 more lines of templates/mla_prefill/lib/scales.h]
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) mlaf_mla_prefill_mma_fp8_db71ec8f(const __grid_constant__ mlaf_prefill_scaled_args scaled) {
   extern __shared__ __align__(128) char memory[];

@@ -38,12 +38,7 @@ struct mlaf_prefill_params {
 template <u32 B_HI = SWIZZLE_128>
 MLAF_DEV void wgmma_rs_t(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %69, 0;\nmov.b64 b, {%68, %70};\n"
-    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+// [6 more lines of tests/golden/mla_gather_kv_b/sm90.cu]
     "{%64, %65, %66, %67}, b, p, 1, 1, 1;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
 // [10 more lines of tests/golden/mla_gather_kv_b/sm90.cu]

@@ -29,14 +29,13 @@ constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
 constexpr int ANGLES = 4;      // of an item
 
 MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool narrow) {
-// [46 more lines of templates/lib/projection/turn.h]
+// [23 more lines of templates/lib/projection/turn.h]
+
+MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
+// [21 more lines of templates/lib/projection/turn.h]
       float &p = v[0][2 * k], &q = v[0][2 * k + 1];
 // [10 more lines of templates/lib/projection/turn.h]
 
 extern "C" __global__ void __launch_bounds__(128) mlaf_mla_q_absorb_aside_39632e6d(const mlaf_projection_kernel_args a) {
   const int blocks = (int)((a.tokens + TOKENS - 1) / TOKENS); // of a head
-  const int head = (int)my_block() / blocks, first = (int)my_block() % blocks * THREADS + (int)my_thread();
-  let_next_launch_start();
-  wait_for_previous_launch();
-  turn_rows(a, a.x + head * a.x_head, a.y + head * a.y_head, first, blocks * THREADS);
-}
+// [5 more lines of templates/mla_q_absorb/aside.cu.in]

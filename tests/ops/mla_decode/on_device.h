@@ -1,6 +1,5 @@
 /* A context on an emulator with its compiler, its last message, and memory there; for tests of launches by index lists. */
-#ifndef MLAF_TEST_ON_DEVICE_H
-#define MLAF_TEST_ON_DEVICE_H
+#pragma once
 
 #include <string.h>
 
@@ -31,5 +30,3 @@ static inline mlaf_ctx *open_on(const char *device) {
   if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s: %s", device, why);
   return ctx;
 }
-
-#endif

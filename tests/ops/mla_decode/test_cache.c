@@ -106,6 +106,20 @@ static void rope_columns_lie_apart(void **state) {
   }
 }
 
+/* Scales of 128 columns each, in another tensor. */
+static void scales_lie_apart(void **state) {
+  float scales[4] = {0.75f, 1e-4f, NAN, NAN};
+  one_token s;
+  for (int code = 0; code < 256; code++) {
+    make_token(&s, "mla_decode:h1,r256,p0,bf16,fp8_scales,page1");
+    s.row[127] = s.row[128] = (unsigned char)code;
+    s.x.kpe = (const void *)scales;
+    s.x.kpe_row_stride = sizeof scales;
+    expect(key_of(&s, 127), value_of(code, false) * (double)0.75f, "first group", code);
+    expect(key_of(&s, 128), value_of(code, false) * (double)1e-4f, "second group", code);
+  }
+}
+
 /* Q of 8 bits: the key's column is 1, so the LSE is the query's value. */
 static void queries_have_a_scale(void **state) {
   static const char *const words[] = {"e4m3fn", "e4m3fnuz"};
@@ -233,6 +247,12 @@ static void arguments_are_checked(void **state) {
       {"mla_decode:h1,p0,kpe16", 0, 0, 4, 0, NULL},
       {"mla_decode:h1,kpe16", 0, 0, 4, 0,
        "kpe is NULL, and the rope columns of a cache of kpe16 are rows of a tensor of their own"},
+      {"mla_decode:h1,p0,fp8_scales", 0, 1, 0, 0, NULL},
+      {"mla_decode:h1,p0,fp8_scales", 528, 1, 0, 0, NULL}, /* with the scales between */
+      {"mla_decode:h1,p0,fp8_scales", 0, 0, 0, 0,
+       "kpe is NULL, and the scales of a cache of fp8_scales are rows of a tensor of their own"},
+      {"mla_decode:h1,p0,fp8_scales", 0, 1, 4, 0, "tokens of the problem's cache hold their scales"},
+      {"mla_decode:h1,p0,fp8_scales", 0, -8, 0, 0, "kpe_row_stride is 8, must be a multiple of 16 in 16..268435456 bytes"},
       {"mla_decode:h1,kpe16", 496, 1, 4, 0, "ckv_row_stride is 496, must be a multiple of 16 in 512..268435456 bytes"},
       {"mla_decode:h1,kpe16", 0, -64, 4, 0, "kpe_row_stride is 64, must be a multiple of 16 in 128..268435456 bytes"},
   };
@@ -289,6 +309,10 @@ static void kernels_verify(void **state) {
       {"gfx942", "mla_decode:h3,r96,p32,q2,causal,f16,kpe16,page3", MLAF_INJECT_LONG_Q},
       {"gfx950", "mla_decode:h3,r256,p64,bf16,kpe16,page1", MLAF_INJECT_NAN_Q},
       {"gfx90a", "mla_decode:h3,r64,p64,f16,kpe16,page16", MLAF_INJECT_NONE},
+      {"gfx942", "mla_decode:h3,r512,p0,bf16,fp8_scales,page16", MLAF_INJECT_OOB_PAGE},
+      {"gfx942", "mla_decode:h3,r160,p0,q2,causal,f16,fp8_scales,page3", MLAF_INJECT_LONG_Q},
+      {"gfx950", "mla_decode:h3,r256,p0,bf16,fp8_scales,page1", MLAF_INJECT_NAN_Q},
+      {"gfx90a", "mla_decode:h3,r256,p0,f16,fp8_scales,page16", MLAF_INJECT_NONE},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     bench b;
@@ -337,6 +361,8 @@ static void shared_tiles_verify(void **state) {
 #define SCATTERED "mla_decode:h3,r256,p32,bf16,fp8_ds_mla,page1"
 #define APART     "mla_decode:h3,r256,p32,bf16,kpe16,page16"
 #define APART_ODD "mla_decode:h3,r256,p32,bf16,kpe16,page3"
+#define BESIDE     "mla_decode:h3,r256,p0,bf16,fp8_scales,page16"
+#define BESIDE_ODD "mla_decode:h3,r256,p0,bf16,fp8_scales,page3"
 #define V4        "mla_decode:h3,r512,p0,bf16,fp8_v4,page16"
 #define V4_ODD    "mla_decode:h3,r512,p0,bf16,fp8_v4,page3"
 #define SHARED    "mla_decode:h20,r256,p64,bf16,e4m3fn,page1"
@@ -387,6 +413,11 @@ static const struct {
     {APART, "const float times = V_UNIT * cache_scale(last)", "const float times = V_UNIT"},
     {APART, "16 * (lane >> 4), 64 * i, lane", "8 * (lane >> 4), 64 * i, lane"},
     {APART_ODD, "kv.kpe + k * kv.kpe_row_bytes", "kv.kpe + k * 64"},              /* rows that lie apart */
+    {BESIDE, "part[b][i][r], now[r][i], x", "part[b][i][r], now[r][0], x"},
+    {BESIDE, "(4 * (lane >> 4) + r) * kv.kpe_row_bytes", "(4 * (lane >> 4)) * kv.kpe_row_bytes"}, /* one token's for four */
+    {BESIDE, "kv.kpe + (u64)row * kv.kpe_row_bytes", "kv.kpe + (u64)row * kv.row_bytes"},
+    {BESIDE_ODD, "v * kv.kpe_row_bytes}", "v * 16}"},                             /* rows that lie apart */
+    {BESIDE_ODD, "scales_of_row<1>(kv, p)", "scales_of_row<0>(kv, p)"},
     {V4, "k_scales[i / 4] >> 8 * (i % 4)", "k_scales[i / 4] >> 8 * (i % 2)"},     /* another group's power for K */
     {V4, ">> (16 * (j % 2) + (lane & 8))", ">> (16 * (j % 2))"},                  /* and for V */
     {V4, "float_of(bits > 1u << 22 ? bits : 1u << 22)", "float_of(bits + (1u << 23))"},
@@ -419,7 +450,7 @@ static void mistakes_are_found(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_code_is_its_value), cmocka_unit_test(tokens_have_their_own_scales),
-      cmocka_unit_test(rope_columns_lie_apart),
+      cmocka_unit_test(rope_columns_lie_apart),  cmocka_unit_test(scales_lie_apart),
       cmocka_unit_test(queries_have_a_scale),    cmocka_unit_test(powers_lie_behind_their_page),
       cmocka_unit_test(all_else_is_nan),         cmocka_unit_test(arguments_are_checked),
       cmocka_unit_test(kernels_verify),          cmocka_unit_test(shared_tiles_verify),

@@ -165,6 +165,23 @@ class CacheTest(unittest.TestCase):
             with self.assertRaisesRegex(mlaforge.MlafError, text):
                 self.decode(pair)
 
+    def test_scales_in_another_tensor(self):
+        """Queries without rope columns; 16 spare bytes lie between rows of both tensors."""
+        spare = 16
+        codes = sum((c[:RANK] + [0x7f] * spare for c in self.codes), [])
+        scales = sum(([s, 7, math.nan, 7, math.nan, math.nan, math.nan, math.nan] for s in self.scales), [])
+        pair = (Buffer(self.ctx, (sum(PAGES), PAGE, RANK), "float8_e4m3fn", codes[:-spare], ((RANK + spare) * PAGE, RANK + spare, 1)),
+                Buffer(self.ctx, (sum(PAGES), PAGE, 4), "float32", scales[:-4], (8 * PAGE, 8, 1)))
+        q = [row[:RANK] for row in self.q]
+        flat = Buffer(self.ctx, (len(LENGTHS), HEADS, RANK), "bfloat16", [bf16(x) for row in q for x in row])
+        o = Buffer(self.ctx, (len(LENGTHS), HEADS, RANK), "bfloat16", [0x7fff] * (len(LENGTHS) * HEADS * RANK))
+        mlaforge.mla_decode_fwd(flat, pair, o, *self.tables, 1, ctx=self.ctx)
+        self.compare(values(o), [row[:RANK] for row in self.own], 1 / math.sqrt(RANK), q=q)
+        for text, given, more in (("kv_scale is .*, must be NULL: tokens of the problem's cache hold their scales", flat, {"kv_scale": self.number(1)}),
+                                  ("kv_buffer is fp8_scales, whose tokens have no rope columns: the problem needs p0", self.flat_q, {})):
+            with self.assertRaisesRegex(mlaforge.MlafError, text):
+                mlaforge.mla_decode_fwd(given, pair, o, *self.tables, 1, ctx=self.ctx, **more)
+
     def test_an_infinite_scale(self):
         usual, token = self.decode(self.own_cache), (self.order[0] * PAGE + 5) * DS_ROW + RANK
         spoilt = self.own_bytes[:token] + struct.pack("f", math.inf) + self.own_bytes[token + 4:]
@@ -184,7 +201,7 @@ class CacheTest(unittest.TestCase):
         self.assertGreater(self.ctx.warm_up(**shape, cache_format="e4m3fn")["plans"], 0)
         self.assertGreater(self.ctx.warm_up(**shape, cache_format="e4m3fn", fp8_q=True)["plans"], 0)
         self.assertGreater(self.ctx.warm_up(**shape, cache_format="kpe16")["plans"], 0)
-        with self.assertRaisesRegex(mlaforge.MlafError, "cache_format is 'fp8'; accepted are None, 'fp8_ds_mla', 'e4m3fn', 'e4m3fnuz', 'fp8_v4', 'kpe16'"):
+        with self.assertRaisesRegex(mlaforge.MlafError, "cache_format is 'fp8'; accepted are None, 'fp8_ds_mla', 'e4m3fn', 'e4m3fnuz', 'fp8_v4', 'kpe16', 'fp8_scales'"):
             self.ctx.warm_up(**shape, cache_format="fp8")
 
     def test_what_is_not_read_is_named(self):

@@ -42,7 +42,8 @@ static const mlaf_cache_format *format(void) {
   return mlaf_decode_format(&p, false);
 }
 static mlaf_stored_token token_of(const pool_case *c, const pool *x, int32_t entry) {
-  return mlaf_stored_token_of(format(), COLUMNS, 0, x->bytes + entry / c->page * x->page_bytes, ROW, c->page, entry % c->page);
+  const mlaf_stored_page page = {.rows = x->bytes + entry / c->page * x->page_bytes, .row = ROW, .tokens = c->page};
+  return mlaf_stored_token_of(format(), COLUMNS, 0, &page, entry % c->page);
 }
 
 /* Scales are any powers of two that a byte says, codes follow them. */

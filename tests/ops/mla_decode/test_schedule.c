@@ -391,7 +391,7 @@ static void fitted_launches_decide(void **state) {
   fixed = 128, fit_cut = 500;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     set_lengths(x, cases[i].n, cases[i].tokens, cases[i].longest);
-    assert_int_equal(fit_cuts(&x->a, 64, cases[i].shares, 132, 132, 0), cases[i].cut);
+    assert_int_equal(fit_cuts(&x->a, 64, cases[i].shares, 132, 132, fit_longest(&x->a)), cases[i].cut);
   }
   free(x);
 }

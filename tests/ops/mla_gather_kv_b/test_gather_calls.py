@@ -199,6 +199,32 @@ class GatherTest(EmulatorTest):
         with self.assertRaisesRegex(mlaforge.MlafError, "kv_cache_dtype is 'fp8_ds_mla' and kv_cache 2 tensors; accepted are 'auto' with two"):
             mlaforge.concat_and_cache_mla(*flat, cache, Buffer(self.ctx, (5,), "int64", slots), "fp8_ds_mla", scale, ctx=self.ctx)
 
+    def test_what_append_wrote_of_fp8_scales(self):
+        """Tokens without rope columns, whose scales lie in another tensor: each output is one column of a token."""
+        rank, outputs, page = 256, 32, 3
+        latent = [[bf16(random.gauss(0, 1) * (1 if c < 128 else 40)) for c in range(rank)] for _ in range(5)]
+        cache = (Buffer(self.ctx, (4, page, rank), "uint8", [0x7f] * (4 * page * rank)), Buffer(self.ctx, (4, page, 4), "float32", [math.nan] * (16 * page)))
+        slots = [7, 2, 11, 0, 8]
+        for powers in (True, False):
+            mlaforge.concat_and_cache_mla(Buffer(self.ctx, (5, rank), "bfloat16", sum(latent, [])), None, cache, Buffer(self.ctx, (5,), "int64", slots),
+                                          "fp8_scales", None, power_of_two_scales=powers, ctx=self.ctx)
+            scales = values(cache[1])
+            for t, slot in enumerate(slots):
+                most = [max(abs(wide(x)) for x in latent[t][c:c + 128]) for c in (0, 128)]
+                exact = [2.0 ** math.ceil(math.log2(m / 448)) if powers else m / 448 for m in most] + [0, 0]
+                self.assertLess(max(abs(a - b) for a, b in zip(scales[4 * slot:4 * slot + 4], exact)), 1e-6)
+            columns = [i * 8 % rank + i % 3 for i in range(outputs)]
+            weight = Buffer(self.ctx, (outputs, rank), "bfloat16", [0x3f80 if c == k else 0 for k in columns for c in range(rank)])
+            kv = Buffer(self.ctx, (5, 1, outputs), "bfloat16")
+            table = Buffer(self.ctx, (5, 1), "int32", [slot // page for slot in slots])  # a request for each token
+            mlaforge.mla_gather_kv_b(cache, table, self.ints(range(6)), self.ints([slot % page for slot in slots]), weight, kv,
+                                     Buffer(self.ctx, (5, 0), "bfloat16"), ctx=self.ctx)
+            got = values(kv)
+            for t in range(5):
+                for i, column in enumerate(columns):
+                    x, size = wide(latent[t][column]), 448 * scales[4 * slots[t] + column // 128]
+                    self.assertLessEqual(abs(wide(got[t * outputs + i]) - x), max(2 ** -3.9 * abs(x), size * 2 ** -17), (t, column))
+
     def test_a_split_cache(self):
         """Rows of the pair lie at different distances; pages have a spare row each."""
         spare, columns = PAGE + 1, ROPE + 8

@@ -12,6 +12,8 @@ test("stationary weights: what the threads say is right, for any number of passe
     local found, m = protocol.first(stationary, { places = 2, ways = ways }, true)
     ok(not found, "%d ways: %s", ways, found and found.text .. "\n" .. protocol.witness(m, found))
   end
+  local found, m = protocol.first(stationary, { places = 2, ways = 1, direct = true }, true)
+  ok(not found, "direct: %s", found and found.text .. "\n" .. protocol.witness(m, found))
 end)
 
 test("stationary weights: seeded mistakes are found", function()
@@ -65,8 +67,11 @@ test("stationary weights: what a plan refuses", function()
   local good = with({})
   ok(not good.refused and good.values == 64 and good.threads == 352, good.refused)
   eq(good.barriers_at % 8, 0)
+  local direct = with({ ways = 1, direct = 1, per_sm = 3 })
+  ok(not direct.refused and direct.threads == 128 and direct.barriers_at == direct.sums_at, direct.refused)
   for change, why in pairs({ [{ layout = "outputs" }] = "side by side", [{ inner = 96 }] = "no 2 shares of chunks of 32",
     [{ inner = 288, ways = 1 }] = "more than registers hold", [{ rows = 128, inner = 256, ways = 4 }] = "bytes each",
+    [{ direct = 1 }] = "have to meet",
     [{ rows = 128, inner = 256, ways = 1 }] = "would spill", [{ per_sm = 2 }] = "registers each" }) do
     local made = with(change)
     ok(made.refused and made.refused:find(why, 1, true), "%s: %s", why, made.refused or "not refused")

@@ -6,7 +6,7 @@
 
 #include "cmocka_all.h"
 #include "op/numeric.h"
-#include "op/projection_case.h"
+#include "op/projection_calls.h"
 #include "ops/mla_q_b/q_b.h"
 
 #define PROBLEM "mla_q_b:l128,h3,n32,p32,norm,bf16,append_paged,r64,append_norm,absorb_halves,t5"
@@ -113,14 +113,15 @@ static bool passes(const mlaf_case *c, const mlaf_case *second, mlaf_bound *b, b
     if (list[i].arg == offsetof(mlaf_q_b_args, projection.y) || list[i].arg == offsetof(mlaf_q_b_args, absorb.x))
       assert_int_equal(list[i].use, MLAF_USE_NONE); /* the first product's output is in no memory */
     in[i] = list[i].input;
-    if (list[i].use != MLAF_USE_OUTPUT) continue;
-    memset(outputs[i] = malloc(list[i].bytes), 0xff, list[i].bytes);
+    if (list[i].use != MLAF_USE_INOUT) continue;
+    memcpy(outputs[i] = malloc(list[i].bytes), list[i].input, list[i].bytes);
     if (list[i].arg == offsetof(mlaf_q_b_args, absorb) + offsetof(mlaf_projection_args, y)) y = i;
   }
   assert_true(y > 0);
-  const uint16_t *x = in[1], *w = in[2], *gain = in[4], *uk = in[y + 2];
-  const int64_t *positions = (const void *)in[y + 6];
-  const float *cos = (const void *)in[y + 7], *sin = (const void *)in[y + 8];
+  const uint16_t *const *second_in = &in[y - PROJECTION_Y];
+  const uint16_t *x = in[PROJECTION_X], *w = in[PROJECTION_W], *gain = in[PROJECTION_NORM_WEIGHT], *uk = second_in[PROJECTION_W];
+  const int64_t *positions = (const void *)second_in[PROJECTION_POSITIONS];
+  const float *cos = (const void *)second_in[PROJECTION_COS], *sin = (const void *)second_in[PROJECTION_SIN];
 #define B(p) (double)mlaf_bf16_decode(p)
   for (int64_t t = 0; t < T; t++) {
     double norm[L], square = 0, q[N + P];
@@ -147,7 +148,7 @@ static bool passes(const mlaf_case *c, const mlaf_case *second, mlaf_bound *b, b
     }
   }
   mlaf_verify_result out = {0};
-  const bool good = mlaf_projection_compare(second, outputs + y, &out);
+  const bool good = mlaf_table_compare(second, outputs + y - PROJECTION_Y, &out);
   if (good) assert_true(out.error < 1.8e-3); /* one rounding */
   for (int i = 0; i < n; i++) free(outputs[i]);
   return good;
@@ -159,13 +160,13 @@ TEST(the_reference_is_of_both_products) {
   mlaf_case *c, *first, *second;
   mlaf_err err;
   assert_int_equal(b.point.op->calls->make_case(&b.point, 0, 7, MLAF_INJECT_NONE, &c, &err), MLAF_OK);
-  assert_int_equal(mlaf_projection_make_case(&b.point, 0, 7, MLAF_INJECT_NONE, &first, &err), MLAF_OK);
-  assert_int_equal(mlaf_projection_make_case(&absorb, 0, 8, MLAF_INJECT_NONE, &second, &err), MLAF_OK);
-  assert_int_equal(mlaf_projection_chain(second, first, &err), MLAF_OK);
+  assert_int_equal(mlaf_table_make_case(&b.point, 0, 7, MLAF_INJECT_NONE, &first, &err), MLAF_OK);
+  assert_int_equal(mlaf_table_make_case(&absorb, 0, 8, MLAF_INJECT_NONE, &second, &err), MLAF_OK);
+  assert_int_equal(mlaf_table_chain_case(second, first, &err), MLAF_OK);
   assert_true(passes(c, second, &b, false));
   assert_false(passes(c, second, &b, true));
-  mlaf_projection_free_case(second);
-  mlaf_projection_free_case(first);
+  mlaf_table_free_case(second);
+  mlaf_table_free_case(first);
   b.point.op->calls->free_case(c);
   assert_true(b.point.op->calls->bound(&b.point) > 2.8e-3); /* three roundings */
 }

@@ -3,7 +3,7 @@
 #include "verdict.h"
 
 #include "op/e4m3.h"
-#include "op/projection_case.h"
+#include "op/projection_calls.h"
 #include "parsed.h"
 
 #define MFMA_16 "mla_o_proj:d192,h3,v128,residual,bf16,e4m3fnuz,t17", "mfma_fp8:blocks=2,depth=1,parts=1,pass=32,waves=2/s1"

@@ -4,7 +4,7 @@
 
 #include "verdict.h"
 
-#include "op/projection_case.h"
+#include "op/projection_calls.h"
 #include "parsed.h"
 
 /* The templates' header is C++ for the kernel compiler and plain enough for C under other names. */

@@ -99,6 +99,7 @@ TEST(hopper_kernels_are_as_stated) {
       {"mla_q_b:l1536,h16,n128,p64,norm,bf16,e4m3fn,t64", "ring_fp8"},
       {"mla_q_absorb:h16,n128,p64,r512,bf16,e4m3fnuz,pairs,t8", "stream_fp8"},
       {"mla_q_absorb:h16,n128,p64,r512,bf16,e4m3fn,pairs,t64", "stationary_fp8"},
+      {"mla_q_absorb:h128,n128,p64,r512,bf16,e4m3fn,pairs,t256", "direct_fp8"},
   };
   need_compiler(TARGET);
   mlaf_err err = {MLAF_OK, ""};
@@ -130,6 +131,69 @@ TEST(hopper_kernels_are_as_stated) {
     if (!found) fail_msg("%s has no %s", all[i].problem, all[i].family);
     mlaf_variants_free(list, n);
   }
+  mlaf_gen_close(gen);
+  mlaf_compiler_close(compiler);
+  free(cache);
+}
+
+static mlaf_kernel_meta compiled(mlaf_gen *gen, mlaf_compiler *compiler, const mlaf_kernel_desc *k) {
+  char hash[MLAF_HASH_HEX], *source = NULL;
+  const char *const *options = NULL;
+  mlaf_kernel_meta m = {0};
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_gen_options(gen, TARGET, &options, &err), MLAF_OK);
+  if (mlaf_gen_render(gen, k, TARGET, &source, hash, &err)) fail_msg("%s", err.text);
+  mlaf_compile_job job = {.source = source, .options = options, .target = TARGET, .name = k->symbol};
+  if (mlaf_compile(compiler, &job, 1, NULL, NULL, &err) || job.status) fail_msg("%s %s", err.text, job.log);
+  if (mlaf_resources_read(NULL, k->symbol, job.code, job.code_size, &m, &err)) fail_msg("%s", err.text);
+  free(source);
+  mlaf_compile_job_clear(&job);
+  return m;
+}
+
+/* A product whose input another kernel squares comes with that one and with workspace, and only where that is known to be
+ * better. */
+TEST(factors_of_a_norm) {
+  static const char *const others[] = {
+      "mla_q_b:l1536,h128,n128,p64,norm,bf16,e4m3fn,t128", "mla_q_b:l1536,h16,n128,p64,norm,bf16,e4m3fn,t512",
+      "mla_q_b:l1536,h128,n128,p64,bf16,e4m3fn,t256", "mla_q_b:l1536,h128,n128,p64,norm,f16,e4m3fn,t256"};
+  const char *const problem = "mla_q_b:l1536,h128,n128,p64,norm,bf16,e4m3fn,t256";
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_gen *gen = NULL;
+  mlaf_compiler *compiler = NULL;
+  mlaf_variant *list = NULL;
+  size_t n = 0;
+  need_compiler(TARGET);
+  const char *build = getenv("MLAF_BUILD_DIR");
+  char *cache = mlaf_format("%s/test-cache", build ? build : "/tmp");
+  assert_int_equal(mlaf_compiler_open(&(mlaf_compiler_opts){.cache_dir = cache}, NULL, &compiler, &err), MLAF_OK);
+  assert_int_equal(mlaf_gen_open(NULL, &gen, &err), MLAF_OK);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    if (mlaf_gen_known_library(gen, others[i], TARGET, &list, &n, &err)) fail_msg("%s: %s", others[i], err.text);
+    assert_int_equal(n, 0);
+    mlaf_variants_free(list, n);
+  }
+  if (mlaf_gen_known_library(gen, problem, TARGET, &list, &n, &err)) fail_msg("%s", err.text);
+  assert_int_equal(n, 1);
+  assert_true(mlaf_wants_workspace(list[0].name) && !mlaf_is_library(list[0].name));
+  mlaf_bound b = {.point = point(problem), .knob = 1};
+  for (int i = 0; i < 2; i++) {
+    const mlaf_kernel_desc *k = &list[0].kernels[i];
+    const mlaf_kernel_meta m = compiled(gen, compiler, k);
+    b.stage[i] = (mlaf_stage){.fn = (mlaf_function *)&b, .threads = k->threads, .rows_per_wg = k->rows_per_wg,
+                              .launch = m.launch};
+  }
+  assert_int_equal(b.stage[0].launch.flags, MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_SCALES | MLAF_KERNEL_NORMED);
+  assert_int_equal(mlaf_projection_check_stages(&b, &err), MLAF_OK);
+  assert_int_equal(mlaf_projection_workspace(&b, 1, 300), 300 * 4);
+  mlaf_bound bad = b;
+  bad.stage[1].fn = NULL;
+  assert_int_equal(mlaf_projection_check_stages(&bad, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "no kernel for the norm"));
+  bad = b, bad.point = point(others[2]);
+  assert_int_equal(mlaf_projection_check_stages(&bad, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "the problem has none"));
+  mlaf_variants_free(list, n);
   mlaf_gen_close(gen);
   mlaf_compiler_close(compiler);
   free(cache);

@@ -1,4 +1,5 @@
 -- mma for 8-bit caches: its warps decode each tile in shared memory to 16-bit numbers. Fields: gen/ops.lua.
+local formats = require("formats")
 local mma = require("ops/mla_decode/families/mma")
 local shape = require("ops/mla_decode/shape")
 
@@ -6,7 +7,10 @@ local shape = require("ops/mla_decode/shape")
 local function stored_bytes(p) return shape.ceil_div(shape.token_bytes(p), 16) * 16 end
 -- Its scales multiply scores and probabilities; powers of two multiply the decoded tile. Where rope columns lie apart, one scale
 -- multiplies the latent's scores.
-local function is_scaled(p) return shape.cache(p).name == "fp8_ds_mla" end
+local function is_scaled(p)
+  local scales = formats.stream(shape.cache(p), "scales")
+  return scales ~= nil and scales.type == "fp32"
+end
 
 -- Bytes of shared memory less than mma has: stages of stored rows and one decoded tile, and P in fp32 where tokens hold scales.
 local function saved(p, v, rows)

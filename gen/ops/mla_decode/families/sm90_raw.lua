@@ -9,7 +9,7 @@ local ceil_div = shape.ceil_div
 local times = require("ops/mla_decode/times").measured.sm90_raw
 local CACHES = { e4m3fn = 0, fp8_ds_mla = 4 } -- scales of a token, of formats whose bytes lie in one row
 local POOLS = { fp8_v4 = 7 }                  -- those of formats that have them behind a page's rows
-local APART = { kpe16 = 0 }                   -- those of formats whose rope columns, of 16 bits, lie in another tensor
+local APART = { kpe16 = 0, fp8_scales = 4 }   -- those of formats whose rope columns, of 16 bits, or scales lie in another tensor
 local MOST_GROUPS = 4                         -- row groups that read the same tokens through L2
 
 local function scales_of(p)
@@ -34,11 +34,12 @@ end
 
 local function plan_of(p, v, isa)
   return raw_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, cluster = v.cluster, schedule = v.schedule, load = v.load,
-    scales = scales_of(p), page_size = p.page_size, kpe16 = APART[shape.cache(p).name] ~= nil }, isa)
+    scales = scales_of(p), page_size = p.page_size, kpe16 = shape.cache(p).name == "kpe16" }, isa)
 end
 
 local function width_rule(p)
-  if p.rank ~= 512 or p.rope ~= 64 then return ("rank %d, rope %d: written for 512 and 64"):format(p.rank, p.rope) end
+  local rope = shape.cache(p).name == "fp8_scales" and 0 or 64
+  if p.rank ~= 512 or p.rope ~= rope then return ("rank %d, rope %d: written for 512 and %d"):format(p.rank, p.rope, rope) end
 end
 
 local function bytes_rule(p)
@@ -81,6 +82,11 @@ return {
   rules = {
     shape.cache_rule,
     pools_rule,
+    function(p)
+      if p.dtype == "f16" and shape.cache(p).name == "fp8_scales" then
+        return "dtype=f16: P times a token's scale is rounded to f16 once more than f16's bound leaves room for"
+      end
+    end,
     hopper.schedule_rule,
     function(p, v) return hopper.groups_rule(p, v, 8, has_pools(p) and 2 * MOST_GROUPS or MOST_GROUPS) end,
     function(p, v)

@@ -10,7 +10,7 @@ local measured = require("ops/mla_decode/times").measured.sm90_small_rank
 
 local ROWS = 128
 
--- Nanoseconds of a launch, as one H200 measured it (docs/lab/perf-log.md): a fixed part, and per wave of blocks its tiles
+-- Nanoseconds of a launch, as one H200 measured it (docs/lab/archive): a fixed part, and per wave of blocks its tiles
 -- one after the other, at the pace of the tensor cores (1.6 GHz under this load, 11 % beside the products) or of memory.
 local function nanoseconds(p, v, arch)
   local groups = ceil_div(p.heads * p.q_len, ROWS)

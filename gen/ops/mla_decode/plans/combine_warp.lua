@@ -6,7 +6,7 @@ local ceil_div = require("whole").ceil_div
 
 -- shares (of the columns) and groups (of the splits) of a team; vectors: 16-byte loads of a lane for a split; depth: splits a
 -- warp has in flight, a power of two: 8 loads, 4 of narrow values, which are twice the work. Twice as many are more code to fetch
--- and slower (docs/lab/perf-log.md). fitted: all warps of a workgroup may be one team, and they list what the launch cut.
+-- and slower (docs/lab/archive). fitted: all warps of a workgroup may be one team, and they list what the launch cut.
 function plan.splits(rank, partials, rows, team, fitted)
   local all, shares = ceil_div(rank * partials, 4096), 1
   while shares < all and shares < team do shares = 2 * shares end

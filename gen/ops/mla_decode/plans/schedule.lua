@@ -2,7 +2,7 @@
 -- mla_decode/lib/fit.h).
 return {
   -- The cost of a request for a block, whatever its length (Q, O), a multiple of 64. A decode kernel and the combine kernel
-  -- behind it must agree on it. Measured on one NVIDIA H200 (docs/lab/perf-log.md); sm90_small_rank and sm90_many_gather have
+  -- behind it must agree on it. Measured on one NVIDIA H200 (docs/lab/archive); sm90_small_rank and sm90_many_gather have
   -- sm90_many's, sm90_mid_gather sm90_mid's.
   fixed = { sm90_many = 320, sm90_many_gather = 320, sm90_mid = 128, sm90_mid_gather = 128, sm90_few = 128,
     sm90_small_rank = 320, sm90_many_shares = 320, sm90_mid_shares = 128, sm90_few_shares = 128,

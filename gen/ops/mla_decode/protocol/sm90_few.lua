@@ -14,6 +14,7 @@ function sm90_few.of(plan, v)
   local values = plan.boxes - (v.rope > 0 and 1 or 0)
   return { boxes = plan.boxes, ring = plan.ring, places = plan.places, ordered = plan.ordered, rope = v.rope, wgs = v.wgs,
     schedule = v.schedule, cluster = math.min(v.cluster, 2), load = v.load, rotate = v.rotate, ahead = v.ahead,
+    turns = v.schedule == "fitted" and v.load == "tma" and v.cluster == 1 and not v.ahead and not v.rotate,
     rounds = 64 * values > plan.strip and 2 or 1, raises = 0, warps = 2, o_boxes = plan.short and plan.o_boxes,
     lists = plan.list > 0 and 2 or nil }
 end
@@ -23,9 +24,9 @@ local PRODUCERS = { tma = { "0", "1", "2", "3" }, gather = { "0", "1", "3" } } -
 -- ---- A block ------------------------------------------------------------------------------------------------------------
 -- v: boxes, ring, rope (0: none), wgs, places, schedule, cluster, load, ordered; rounds: trips of O through Q's place; raises: a
 -- maximum rises at each so manieth tile (0: never); rotate: the rope box is rotated before it is multiplied; ahead: it is
--- sm90_few_ahead, whose first Q math brings; o_boxes: whole requests end by end_whole(), each warpgroup's O in so many boxes;
--- warps: that stand for a warpgroup's four; lists: whole requests are index lists, whose table is filled anew at each so manieth
--- tile (nil: they are not). sm90_few.of() fills it in.
+-- sm90_few_ahead, whose first Q math brings; turns: a block takes several whole requests; o_boxes: whole requests end by
+-- end_whole(), each warpgroup's O in so many boxes; warps: that stand for a warpgroup's four; lists: whole requests are index
+-- lists, whose table is filled anew at each so manieth tile (nil: they are not). sm90_few.of() fills it in.
 -- Barriers and places that this kernel shares with sm90_raw. producers: names; copiers: that fill a slot of the ring together.
 local function block_of(m, v, id, ranges, cluster, whole, producers, copiers)
   local x = { v = v, id = id, ranges = ranges, cluster = cluster, producers = producers, whole = whole,
@@ -114,7 +115,7 @@ local function produce(kernel, x, a, who, blocks)
       for _, part in ipairs(range.others) do a:meet_word(blocks[part].word, "meet()") end
       a:arrive(x.met, 0, "meet()")
     end
-    if x.whole then return end
+    if x.whole and not x.v.turns then return end
   end
 end
 
@@ -225,6 +226,9 @@ local function merge_states(x, a, k, math_id, blocks)
   end
 end
 
+-- True if range k is a whole request behind which the block has none: it ends through the ring.
+local function ends(x, k) return x.whole and (not x.v.turns or k == #x.ranges - 1) end
+
 -- O of all warpgroups to `under`, the places that lie there, each rewritten by one warp.
 local function gather_o(x, a, name, math_id, under)
   local v, n_math = x.v, x.v.wgs * x.v.warps
@@ -277,7 +281,7 @@ local function q_places(x, k)
 end
 
 local function finish(x, a, k, math_id, blocks)
-  local v, walks = x.v, not x.whole
+  local v, walks = x.v, not ends(x, k)
   local under = walks and q_places(x, k) or ring_places(x)
   for round = 1, walks and v.rounds or 1 do
     local name = ("O %d.%d"):format(k, round)
@@ -311,31 +315,31 @@ local function finish_last(x, a, k, math_id, blocks)
   a:sync(x.all, "finish_last()")
 end
 
--- The first of the boxes in whose place warpgroup g's O lies.
-local function box_of_o(x, tiles, g)
+-- The first of the boxes in whose place warpgroup g's O lies; first: the number of the piece's first box.
+local function box_of_o(x, first, tiles, g)
   local v, t = x.v, tiles > g and g + (tiles - 1 - g) // 2 * 2 or g
-  local slot = t * v.boxes % v.ring
+  local slot = (first + t * v.boxes) % v.ring
   return v.ring - slot >= v.o_boxes and slot or 0
 end
-local function boxes_of_o(x, tiles, g)
-  local first, out = box_of_o(x, tiles, g), {}
-  for s = first, first + x.v.o_boxes - 1 do table.move(x.slots[s], 1, #x.slots[s], #out + 1, out) end
+local function boxes_of_o(x, first, tiles, g)
+  local begin, out = box_of_o(x, first, tiles, g), {}
+  for s = begin, begin + x.v.o_boxes - 1 do table.move(x.slots[s], 1, #x.slots[s], #out + 1, out) end
   return out
 end
-local function put_whole(x, a, k, math_id)
-  local group, tiles = math_id // x.v.warps, x.ranges[1].tiles
+local function put_whole(x, a, k, math_id, first)
+  local group, tiles = math_id // x.v.warps, x.ranges[k + 1].tiles
   a:sync(x.group[group], "put_whole()")
   a:write(x.p[math_id], "parts " .. k, "put_whole()")
-  for i, place in ipairs(boxes_of_o(x, tiles, group)) do
+  for i, place in ipairs(boxes_of_o(x, first, tiles, group)) do
     if i % x.v.warps == math_id % x.v.warps then a:write(place, "O " .. group, "put_whole()") end
   end
   a:write(x.o[math_id], "O " .. group, "put_whole()")
   a:sync(x.all, "put_whole()")
 end
-local function read_whole(x, a, what)
+local function read_whole(x, a, k, first, what)
   for w = 0, x.v.wgs * x.v.warps - 1 do a:read(x.o[w], "O " .. w // x.v.warps, what) end
   for g = 0, 1 do
-    for _, place in ipairs(boxes_of_o(x, x.ranges[1].tiles, g)) do a:read(place, "O " .. g, what) end
+    for _, place in ipairs(boxes_of_o(x, first, x.ranges[k + 1].tiles, g)) do a:read(place, "O " .. g, what) end
   end
 end
 local function read_parts(x, a, k)
@@ -343,15 +347,15 @@ local function read_parts(x, a, k)
 end
 
 -- The data that another block sends lie where a second Q would, which a whole request has not.
-local function end_whole(x, a, k, math_id, blocks)
+local function end_whole(x, a, k, math_id, blocks, first)
   local other, n_math = blocks[3 - x.id], x.v.wgs * x.v.warps
-  put_whole(x, a, k, math_id)
+  put_whole(x, a, k, math_id, first)
   if x.c > 1 then
     a:meet(x.cluster, "end_whole()")
     if math_id == 0 then a:arrive(x.landed, 0, "end_whole()", n_math + 1) end
   end
   read_parts(x, a, k)
-  read_whole(x, a, "end_whole()")
+  read_whole(x, a, k, first, "end_whole()")
   if x.c == 1 then return end
   a:copy(other.landed, 0, "end_whole()", other.land[math_id][x.id], k)
   if math_id == 0 then a:copy(other.landed, 0, "end_whole()", other.state[x.id], k) end
@@ -360,8 +364,9 @@ local function end_whole(x, a, k, math_id, blocks)
   a:read(x.state[other.id], k, "end_whole()")
 end
 
-local function end_range(x, a, k, math_id, blocks)
-  if x.whole and x.v.o_boxes then return end_whole(x, a, k, math_id, blocks) end
+-- first: the number of the range's first box, where a block has several whole requests.
+local function end_range(x, a, k, math_id, blocks, first)
+  if ends(x, k) and x.v.o_boxes then return end_whole(x, a, k, math_id, blocks, first or 0) end
   merge_states(x, a, k, math_id, blocks)
   if x.ranges[k + 1].last then finish_last(x, a, k, math_id, blocks) else finish(x, a, k, math_id, blocks) end
 end
@@ -385,11 +390,11 @@ local function attend(x, a, math_id, blocks)
     for t = math_id // v.warps, range.tiles - 1, v.wgs do
       tile(x, a, k, t, range.tiles, first + t * v.boxes, math_id)
     end
+    end_range(x, a, k, math_id, blocks, first)
     first = first + range.tiles * v.boxes
-    end_range(x, a, k, math_id, blocks)
-    if x.whole and v.o_boxes then return end
+    if ends(x, k) and v.o_boxes then return end
     a:read(x.facts[place], k, "finish()")
-    if x.whole then return end
+    if ends(x, k) then return end
     if range.publish and math_id == 0 then a:pass(x.word, "meet_publish()") end
     a:arrive(x.empty_q[place], n, "attend()")
   end
@@ -442,9 +447,10 @@ function sm90_few.cases(v, all)
   for _, tiles in ipairs(all and { 0, 1, 2, 3 } or { 0 }) do add({ { tiles = tiles } }, few, true) end
   if v.schedule == "splits" then return out end
   add({}, {}, true) -- requests in turns, and none is left
-  -- Cut, for a combine kernel: nobody meets.
   local ranges = {}
   for i, tiles in ipairs(all and protocol.WALK or protocol.QUICK) do ranges[i] = { tiles = tiles } end
+  if v.turns then add(ranges, nil, true) end
+  -- Cut, for a combine kernel: nobody meets.
   add(ranges, few, false)
   if all then add(long, {}, false) end
   -- The same launch cut where none comes.

@@ -464,15 +464,14 @@ local function work_on_blocks(c, pieces)
 end
 
 -- ---- The kernel ---------------------------------------------------------------------------------------------------------
+-- The barriers that the first, second and third warp makes.
 local function made(x)
-  local list = { x.q_full, x.q_empty, x.last_empty, x.checked, x.near_end }
+  local full, empty, list = {}, {}, { x.q_full, x.q_empty, x.last_empty, x.checked, x.near_end }
   for b = 0, x.v.buffers - 1 do
-    for g = 0, x.v.rope > 0 and ROPE or ROPE - 1 do
-      table.move({ x.full[b][g], x.empty[b][g] }, 1, 2, #list + 1, list)
-    end
+    for g = 0, x.v.rope > 0 and ROPE or ROPE - 1 do full[#full + 1], empty[#empty + 1] = x.full[b][g], x.empty[b][g] end
   end
   for i = 0, x.v.gather and TABLES - 1 or -1 do table.move({ x.table_full[i], x.table_empty[i] }, 1, 2, #list + 1, list) end
-  return list
+  return { full, empty, list }
 end
 
 local function agents_of(m, x, pieces)
@@ -495,10 +494,12 @@ local function agents_of(m, x, pieces)
       work_on_blocks({ x = x, a = a, wg = wg, w = w, id = id, used = { [0] = 0, 0 } }, pieces)
     end)
   end
-  local maker = v.ahead and #list - 2 * v.warps + 1 or 1 -- of math or of loaders the first warp
+  local maker = v.ahead and #list - 2 * v.warps + 1 -- of math the first warp makes them all
   for i, one in ipairs(list) do
     local a, body = one[1], one[2]
-    if i == maker then a:make(made(x), "kernel") end
+    for n, barriers in ipairs(made(x)) do
+      if i == (maker or n) then a:make(barriers, "kernel") end
+    end
     if not v.ahead then
       a:sync(x.begin, "kernel")
       if v.cluster == 2 then a:sync(x.cluster, "kernel, begin") end

@@ -260,11 +260,11 @@ function sm90_mid.model(v, pieces)
     for w = 0, v.warps - 1 do add(("values %d.%d"):format(g, w), function(a) work_on_values(x, a, g, w, pieces) end) end
   end
   for i, one in ipairs(agents) do
-    if i == 1 then -- threads 0 to RING - 1
+    if i <= 2 then -- threads 0 and 32
       local list = {}
-      for s = 0, v.ring - 1 do list[2 * s + 1], list[2 * s + 2] = x.full[s], x.empty[s] end
+      for s = 0, v.ring - 1 do list[s + 1] = (i == 1 and x.full or x.empty)[s] end
       one[1]:make(list, "kernel")
-    elseif i == 2 then -- thread 32
+    elseif i == 3 then -- thread 64
       one[1]:make({ x.q_full, x.q_empty, x.p_full, x.ended[0], x.ended[1] }, "kernel")
     end
     one[1]:sync(x.begin, "kernel")

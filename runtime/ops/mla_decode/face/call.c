@@ -176,11 +176,12 @@ static mlaf_status read_pages(const reading *r, const char *name, const mlaf_vie
 
 static mlaf_status read_kpe(reading *r, const mlaf_view *k, const mlaf_view *kpe) {
   int64_t page_rows = 0;
+  const mlaf_cache_format *f = mlaf_decode_format(&r->problem, true);
   mlaf_status st = read_rows(r, "the cache's kpe", kpe, &r->args.kpe_row_stride, &page_rows);
   if (st) return st;
   if (kpe->shape[0] != k->shape[0] || kpe->shape[1] != k->shape[1] || page_rows != r->args.page_rows)
     return bad_layout(r, "the cache's kpe", kpe, "must have as many pages, of as many rows and as many rows apart, as its ckv");
-  r->args.kpe_row_stride *= 2 / mlaf_decode_format(&r->problem, true)->unit; /* bytes beside a latent of bytes */
+  r->args.kpe_row_stride *= f->second.number / f->unit; /* bytes beside a latent of bytes */
   r->args.kpe = k->shape[0] ? kpe->data : r->c->q.data; /* an empty tensor has no address, which would say that there is one */
   return MLAF_OK;
 }
@@ -307,12 +308,13 @@ static mlaf_status read_tensors(reading *r, int dims) {
   mlaf_status st = read_q_type(r, dims);
   if (!st) st = read_format(r, &k, dims);
   if (!st) st = check_view(r, "the cache", &k, 4, c->cache_format ? k.dtype : q->dtype);
-  if (!st && kpe.dims) st = check_view(r, "the cache's kpe", &kpe, 4, q->dtype);
+  const mlaf_cache_format *f = mlaf_decode_format(&r->problem, true);
+  if (!st && kpe.dims) st = check_view(r, "the cache's kpe", &kpe, 4, f->second.number == 4 ? MLAF_VIEW_F32 : q->dtype);
   if (!st) st = check_view(r, "the output", o, dims, r->problem.dtype == MLAF_F16 ? MLAF_VIEW_F16 : MLAF_VIEW_BF16);
   if (st) return st;
   const int64_t heads = q->shape[dims - 2], columns = q->shape[dims - 1], rank = o->shape[dims - 1];
   bool fits = rank <= columns && (c->cache_format || k.shape[3] == (kpe.dims ? rank : columns)) &&
-              (!kpe.dims || kpe.shape[3] == columns - rank);
+              (!kpe.dims || kpe.shape[3] == mlaf_format_second_columns(f, (int)rank, (int)(columns - rank)));
   for (int i = 0; i < dims - 1; i++) fits = fits && o->shape[i] == q->shape[i];
   if (!fits) return no_fit(r);
   if (!is_dense(q)) return bad_layout(r, "q", q, "has gaps, and kernels read it dense: q.contiguous()");

@@ -32,9 +32,9 @@ constexpr int TILES = (OUTER + TILE - 1) / TILE;
 // [18 more lines of tests/golden/lib/projection/stay.hip]
 
 MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
-// [34 more lines of templates/lib/projection/turn.h]
-      const float across = q * s[k], back = p * s[k];
-// [45 more lines of tests/golden/lib/projection/stay.hip]
+// [33 more lines of tests/golden/mla_q_absorb/aside.cu]
+      float &p = v[0][k], &q = v[ITEM_CHUNKS - 1][k];
+// [46 more lines of tests/golden/lib/projection/stay.hip]
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
 // [24 more lines of tests/golden/mla_index/logits.cu]
 
@@ -56,19 +56,11 @@ template <int N>
 
 extern "C" __global__ void __launch_bounds__(128) mlaf_mla_q_absorb_dot_fp8_426986f1(const mlaf_projection_scaled_args a) {
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
-  __shared__ float inputs[TOKENS * ROWS * WAYS];
-  const int thread = (int)my_thread(), way = thread / SPAN, column = thread % SPAN * 8;
-  const place p = my_place(a);
-  const int output = p.first + column < OUTER ? p.first + column : OUTER - 8;
-  if (!FIRST_OF_LAYER) let_next_launch_start();
+// [5 more lines of templates/lib/projection/dot.h]
   wait_for_previous_launch();
 // [8 more lines of templates/lib/projection/dot.h]
     }
-    __syncthreads();
-    float s[TOKENS][8] = {};
-    int row = way;
-#pragma unroll 1
-    for (int r = 0; r + DEPTH <= ROWS; r += DEPTH, row += DEPTH * WAYS)
+// [5 more lines of templates/lib/projection/dot.h]
       add_rows<DEPTH>(p.w + output, a.w_row, row, inputs, s);
     if (ROWS % DEPTH) add_rows<(ROWS % DEPTH ? ROWS % DEPTH : 1)>(p.w + output, a.w_row, row, inputs, s);
 #pragma unroll

@@ -38,11 +38,7 @@ constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int TILE_BLOCKS = 1;
 
 struct share {
-  u32 tile;
-  int part;
-};
-MLAF_DEV share my_share() {
-  return {my_block(), 0};
+// [5 more lines of templates/lib/projection/parts.h]
 }
 constexpr int BLOCKS = 1, GROUPS = 1; // GROUPS: of 16 tokens
 constexpr int TOGETHER = TOKENS / 16; // groups whose sums meet at a time
@@ -62,11 +58,7 @@ MLAF_DEV void decode2(u32 codes, float& a, float& b) {
   const f32x2 x = __builtin_amdgcn_cvt_pk_f32_fp8((int)codes, PAIR == 1);
   a = x.x, b = x.y;
 }
-template <int PAIR>
-MLAF_DEV u32 expand2(u32 codes) {
-#if MLAF_BF16
-  float a, b;
-  decode2<PAIR>(codes, a, b);
+// [5 more lines of templates/lib/e4m3.h]
   return __builtin_amdgcn_perm(bits_of(b), bits_of(a), 0x07060302u); // their lower halves are zero
 #else
   float a, b;
@@ -101,12 +93,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_fp8_f0df
   const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
   fetch_arguments(a);
   const share mine = my_share();
-  const place p = place_of(a, mine.tile);
-  const int begin = STEPS * wave / WAYS, end = STEPS * (wave + 1) / WAYS;
-  operands o;
-#pragma unroll
-  for (int b = 0; b < BLOCKS; b++) {
-    const int output = p.first + 16 * b + row;
+// [6 more lines of templates/lib/projection/mfma.h]
     o.w[b] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row + 16 * group;
     o.scales[b] = scales_of(a, p.head, p.first + 16 * b < OUTER ? p.first + 16 * b : OUTER - 1);
   }

@@ -60,12 +60,7 @@ MLAF_DEV void copy_step(const mlaf_projection_kernel_args& a, const place& p, i6
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_absorb_mma_fp8_e77f742f(const mlaf_projection_scaled_args a) {
   extern __shared__ __align__(128) char memory[];
-  const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, col = warp % COLS, way = warp / COLS;
-  const u32 ring = shared_address(memory);
-  const place p = my_place(a);
-  float* const sums = (float*)memory;
-  float* const squares = sums + WAYS * TOKENS * PITCH;
-  if (!FIRST_OF_LAYER) let_next_launch_start();
+// [6 more lines of templates/lib/projection/mma.h]
   wait_for_previous_launch();
   if (FIRST_OF_LAYER) let_next_launch_start();
 
@@ -84,11 +79,7 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_absorb_mma_fp8_e
 #pragma unroll
         for (int i = 0; i < 4; i++) s[n][i] = fmaf(part[i], scale, s[n][i]);
       }
-      slot = slot + 1 == STAGES ? 0 : slot + 1;
-      free = free + 1 == STAGES ? 0 : free + 1;
-    }
-    wait_for_copies<0>();
-    __syncthreads();
+// [5 more lines of templates/lib/projection/mma.h]
     float* const mine = sums + way * TOKENS * PITCH + 16 * col + 2 * (lane >> 2);
 #pragma unroll
     for (int n = 0; n < NT; n++)

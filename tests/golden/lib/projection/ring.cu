@@ -109,20 +109,11 @@ MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded
 // [30 more lines of templates/lib/projection/norm_x.h]
 
 struct stage_at {
-  u32 x, w; // address of x, descriptor of W
-};
-MLAF_DEV stage_at wait_full(u32 shared, const ring& r) {
-  const u32 at = shared + r.stage * STAGE;
-  barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
-  return {at, k_major(at + W_AT)};
+// [6 more lines of templates/lib/projection/ring.h]
 }
 // [8 more lines of templates/lib/projection/ring.h]
   float d[TILE / 2];
-#pragma unroll
-  for (int i = 0; i < TILE / 2; i++) d[i] = 0.0f;
-  settle(d);
-  u32 before = 0; // barrier of the step whose products may still run
-  float squares[2][2][4] = {};
+// [5 more lines of templates/lib/projection/ring.h]
   constexpr bool KNOWN = STEPS % (2 * WAYS * SPLIT) == 0 && 1;
   const int steps = KNOWN ? STEPS / (WAYS * SPLIT) : (end - begin + WAYS - 1) / WAYS;
 // [12 more lines of templates/lib/projection/ring.h]

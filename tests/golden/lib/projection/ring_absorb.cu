@@ -91,11 +91,11 @@ constexpr int ANGLES = 4;      // of an item
 MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
 // [44 more lines of templates/mla_append/lib/rotate.h]
     float &x = v[0][2 * i], &y = v[0][2 * i + 1];
-    const float across = apart(y * s), back = apart(x * s);
-    x = multiply_add(x, c, -across);
-    y = multiply_add(y, c, back);
-  }
-// [19 more lines of tests/golden/mla_append/rows.cu]
+// [5 more lines of templates/mla_append/lib/rotate.h]
+
+
+MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
+// [15 more lines of tests/golden/mla_append/rows.cu]
   i64 slot = load_past_l1(slot_at);
 // [13 more lines of templates/mla_append/lib/token.h]
   const i64 slot_now = load<i64>(slot_at);
@@ -103,19 +103,15 @@ MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
   float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 // [9 more lines of templates/mla_append/lib/token.h]
   if (__builtin_expect(slot_now != slot, 0)) to = place_of(a, slot_now);
-  if (__builtin_expect(position_now != position, 0)) angle = load_turn(a, position_now, lane, mine);
-  if (!to.inside) return;
-
-#pragma unroll
-  for (int d = 2; d < LANES; d *= 2) sum += exchange(sum, lane, d);
+// [5 more lines of templates/mla_append/lib/token.h]
   const float factor = inverse_root(multiply_add(sum, 0.001953125f, a.eps));
   char* const rope = to.latent + 1024;
   const bool wanted = mine && a.kpe_out;
 // [9 more lines of templates/mla_append/lib/token.h]
     if (mine) store(rope + column_byte(lane, k), item.x[k]);
-  }
-// [10 more lines of tests/golden/mla_append/rows.cu]
-    if (there) store(to.latent + 16 * chunk, pack(v));
+// [5 more lines of templates/mla_append/lib/token.h]
+    float v[8];
+// [6 more lines of templates/mla_append/lib/token.h]
   }
 }
 } // namespace append

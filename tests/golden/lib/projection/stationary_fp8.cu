@@ -74,9 +74,16 @@ constexpr int W_FULL = 116736, FULL_AT = W_FULL + 8, EMPTY_AT = FULL_AT + 8 * PL
 constexpr int X_WARP = 4 * WAYS, TURN_AT = 128 * WAYS + 32, TURN_THREADS = 352 - TURN_AT;
 
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at) {
-// [18 more lines of templates/lib/projection/stationary_fp8.h]
+  barrier_expect(shared + W_FULL, INNER * TILE);
+  copy_box_once(shared, &p.w, (int)((at.head * p.a.w_head + at.first) / 2), 0, shared + W_FULL);
+}
+MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at) {
+// [14 more lines of templates/lib/projection/stationary_fp8.h]
   u32 x;
-// [67 more lines of templates/lib/projection/stationary_fp8.h]
+// [60 more lines of templates/lib/projection/stationary_fp8.h]
+
+MLAF_DEV void lay_sums(const float (&sum)[MT][TOKENS / 2], float* to, int t) {
+// [5 more lines of templates/lib/projection/stationary_fp8.h]
       *(float4*)at = make_float4(sum[0][4 * j + e], sum[0][4 * j + 2 + e], sum[1][4 * j + e], sum[1][4 * j + 2 + e]);
     }
 }
@@ -89,4 +96,8 @@ extern "C" __global__ void __launch_bounds__(352, 1) mlaf_mla_q_absorb_stationar
     if (thread == 32 * X_WARP) load_x(p, shared, at);
     if (thread >= TURN_AT) turn_rows(p.a, at.x, at.y, at.first / TILE * TURN_THREADS + thread - TURN_AT, TILES * TURN_THREADS);
     return;
-// [30 more lines of templates/lib/projection/stationary_fp8.h]
+// [16 more lines of templates/lib/projection/stationary_fp8.h]
+  int i = 0;
+// [7 more lines of templates/lib/projection/stationary_fp8.h]
+    if (t0) named_sync(1, THREADS); // the pass before is written
+// [5 more lines of templates/lib/projection/stationary_fp8.h]

@@ -38,11 +38,7 @@ MLAF_DEV word4 load_x(const void* p) {
 struct lane_place {
   const char *w, *x[NT];
   i64 w_step; // bytes between two of its loads of a chunk
-  int first;
-};
-
-MLAF_DEV int chunk_of(const lane_place& l, int step) { return l.first + step / RUN * (RUN * WAYS) + step % RUN; }
-MLAF_DEV bool is_there(int chunk) { return CHUNKS % (RUN * WAYS) == 0 || chunk < CHUNKS; }
+// [5 more lines of templates/lib/projection/lanes.h]
 
 
 struct weights {
@@ -56,12 +52,7 @@ MLAF_DEV void ask_weights(const mlaf_projection_kernel_args& a, const lane_place
   const int chunk = chunk_of(l, step);
   const char* const from = l.w + chunk * (32 * a.w_row);
 #pragma unroll
-  for (int i = 0; i < LOADS; i++) w.of[i] = is_there(chunk) ? load_weights(from + i * l.w_step) : words(0, 0, 0, 0);
-}
-MLAF_DEV void ask_inputs(const lane_place& l, int step, inputs& x) {
-  const int chunk = chunk_of(l, step);
-#pragma unroll
-  for (int n = 0; n < NT; n++) x.of[n] = is_there(chunk) ? load_x(l.x[n] + (i64)chunk * 64) : words(0, 0, 0, 0);
+// [6 more lines of templates/lib/projection/stream.h]
 }
 
 MLAF_DEV u32 join_lo(u32 a, u32 b) { return __byte_perm(a, b, 0x5410); }
@@ -81,11 +72,7 @@ extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_e26
   extern __shared__ __align__(128) char memory[];
   if (!FIRST_OF_LAYER) let_next_launch_start();
   const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
-  const int rank = (int)(my_block() % SPLIT);
-  const place p = place_of(a, my_block() / SPLIT);
-  float* const sums = (float*)memory;
-  lane_place l;
-  l.first = warp * RUN;
+// [5 more lines of templates/lib/projection/stream.h]
   l.w_step = a.w_row;
   const int output = OUTER % TILE == 0 || p.first + 8 * g < OUTER ? p.first + 8 * g : OUTER - 8; // whose sums nobody writes
   l.w = p.w + (rank * (CHUNKS * 32) + 8 * t) * a.w_row + 2 * output;

@@ -8,11 +8,7 @@
 //   nope = 128
 //   pass = 8
 //   rank = 512
-//   rope = 64
-//   rows = 64
-//   split = 1
-//   style = pairs
-//   warps = 2
+// [5 more lines of tests/golden/lib/projection/stream.cu]
 //   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stream_fp8 target=sm_90a depth=4 dtype=bf16 nope=128 pass=8 rank=512 rope=64 rows=64 split=1 style=pairs warps=2 weights=1
 
@@ -45,20 +41,11 @@ MLAF_DEV void ask_weights(const mlaf_projection_scaled_args& a, const lane_place
 #pragma unroll
 // [9 more lines of templates/lib/projection/stream_fp8.h]
   }
-}
-
-MLAF_DEV void lay_scales(const mlaf_projection_scaled_args& a, const place& p, int rank, float* scales) {
-#pragma unroll 1
-  for (int i = (int)my_thread(); i < CHUNKS * SCALES; i += THREADS) {
-    const int value = (rank * CHUNKS + i / SCALES) * CHUNK;
+// [6 more lines of templates/lib/projection/stream_fp8.h]
     scales[i] = scale_at(a, scales_of(a, p.head, value), p.first);
 // [16 more lines of templates/lib/projection/stream_fp8.h]
     const u32 v0 = pair_of(w.of[4 * i], w.of[4 * i + 1], m), v2 = pair_of(w.of[4 * i + 2], w.of[4 * i + 3], m);
-    a[i][0] = expand2<0>(v0), a[i][1] = expand2<1>(v0), a[i][2] = expand2<0>(v2), a[i][3] = expand2<1>(v2);
-  }
-}
-
-MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales,
+// [5 more lines of templates/lib/projection/stream_fp8.h]
                        sums_of_warp& s) {
 #pragma unroll
   for (int m = 0; m < MT; m++) {
@@ -74,11 +61,7 @@ MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v
 
 extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_fp8_d750f8d9(const mlaf_projection_scaled_args a) {
   extern __shared__ __align__(128) char memory[];
-  if (!FIRST_OF_LAYER) let_next_launch_start();
-  const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
-  const int rank = (int)(my_block() % SPLIT);
-  const place p = place_of(a, my_block() / SPLIT);
-  float* const sums = (float*)memory;
+// [5 more lines of tests/golden/lib/projection/stream.cu]
   float* const scales = (float*)(memory + SCALES_AT);
   lane_place l;
   l.first = warp * RUN;

@@ -70,11 +70,7 @@ MLAF_DEV void wgmma_rs(float (&d)[112], const u32 (&a)[4], u32 b, bool accumulat
     "setp.ne.b32 p, %117, 0;\nmov.b64 b, {%116, %118};\n"
     "wgmma.mma_async.sync.aligned.m64n224k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63,"
-    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79,"
-    "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95,"
+// [5 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
     "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111}, "
     "{%112, %113, %114, %115}, b, p, 1, 1, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
@@ -89,11 +85,7 @@ MLAF_DEV void wgmma_ss(float (&d)[112], u32 a, u32 b, bool accumulate) {
     "mov.b64 a, {%112, %116};\n"
     "wgmma.mma_async.sync.aligned.m64n224k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63,"
-    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79,"
-    "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95,"
+// [5 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
     "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111}, "
     "a, b, p, 1, 1, 0, 0;\n}"
 // [11 more lines of tests/golden/lib/projection/ring_absorb.cu]
@@ -172,22 +164,14 @@ MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int g, float scale, u32 gain) {
     for (int i = 0; i < 4; i++) a[j][i] = number2(codes[j][i], scale, gains[i >> 1]);
   }
 }
-
-MLAF_DEV u32 of_warp(u32 x) {
-  u32 y;
-  asm("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(y) : "r"(x));
-  return y;
-// [9 more lines of templates/lib/projection/wide_fp8.h]
+// [6 more lines of tests/golden/lib/projection/ring_fp8.cu]
+struct lane_place {
+// [7 more lines of templates/lib/projection/wide_fp8.h]
                         ring& r, int& before, float& square) {
 // [26 more lines of templates/lib/projection/wide_fp8.h]
   const lane_place l = {shared, (u32)(W_AT + (16 * warp + g) * 64 + 2 * t), shared + GAIN_AT + 4 * t,
                         (const float*)(memory + SCALES_AT) + warp - begin * SCALES, g, lane, thread};
-  float total[WIDTH / 2], square = 0.0f;
-#pragma unroll
-  for (int i = 0; i < WIDTH / 2; i++) total[i] = 0.0f;
-  u32 a[2][4][4];
-  int before = -1;
-  barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
+// [6 more lines of templates/lib/projection/wide_fp8.h]
   take_w(a[0], shared + r.stage * STAGE + l.row, g, l.scales[begin * SCALES], l.gain + 128 * begin);
   wait_for_previous_launch(); // weights come ahead of it, and so do their first numbers
   barrier_wait(shared + X_AT + 8 * r.stage, r.lap);
@@ -201,22 +185,13 @@ MLAF_DEV u32 of_warp(u32 x) {
 #pragma unroll 1
   for (i64 t0 = 0; t0 < args.tokens; t0 += WIDTH) {
     multiply_pass<WIDTH>(memory, shared, begin, end, thread, r);
-    __syncthreads();
-    mlaf_projection_kernel_args a = args; // up to the end of the pass
-    a.tokens = t0 + WIDTH < a.tokens ? t0 + WIDTH : a.tokens;
-    write_pass(a, at, t0, (float*)memory, rank);
-    fence_async(); // copies of the next pass come to where the sums are
-    sync_cluster(); // nobody reads this block's sums any more
+// [6 more lines of templates/lib/projection/wide_fp8.h]
   }
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_wide_fp8_1f6eea79(
     const __grid_constant__ mlaf_projection_params p) {
-  extern __shared__ __align__(1024) char memory[];
-  if (!FIRST_OF_LAYER) let_next_launch_start();
-  const u32 shared = shared_address(memory);
-  const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
-  const int width = width_of(p.a.tokens);
+// [5 more lines of templates/lib/projection/wide_fp8.h]
   const place at = place_of(p.a, my_block() / SPLIT);
   const int begin = 2 * (STEPS / 2 * rank / SPLIT), end = 2 * (STEPS / 2 * (rank + 1) / SPLIT);
   ring r = {0, 0};

@@ -71,19 +71,10 @@ MLAF_DEV void multiply_v(const u32x4 (&v)[4], const u32x2 (&p)[BLOCKS][SUBS][PSP
 // [13 more lines of templates/mla_decode/mfma_reg.hip.in]
 
 MLAF_DEV void write_lse(const mlaf_decode_args& a, const piece& to, int row, float lse2) {
-  if (row >= to.rows) return;
-  if (!to.final) *(MLAF_GLOBAL float*)(global(a.part_lse) + 4 * (to.part + to.row + row)) = lse2;
-  else if (a.lse) *(MLAF_GLOBAL float*)(global(a.lse) + 4 * (to.row + row)) = lse2 * LN_2;
-}
-
-MLAF_DEV void write_o(const mlaf_decode_args& a, const piece& to, int row, int column, f32x4 x) {
+// [6 more lines of templates/mla_decode/mfma_reg/finish.h]
   if (row >= to.rows || (R % 128 != 0 && column >= R)) return;
   const i64 at = (to.row + row) * R + column;
-  if (to.final) *(MLAF_GLOBAL u32x2*)(global(a.o) + 2 * at) = u32x2{pack2(x[0], x[1]), pack2(x[2], x[3])};
-  else *(MLAF_GLOBAL f32x4*)(global(a.part_o) + 4 * (to.part * R + at)) = x;
-}
-
-MLAF_DEV void finish(const mlaf_decode_args& a, const piece& to, char* lds, int lane, int wave, row_state (&mine)[BLOCKS],
+// [5 more lines of templates/mla_decode/mfma_reg/finish.h]
                      o_blocks (&o)[BLOCKS]) {
   float* const strips = (float*)lds;
 // [25 more lines of templates/mla_decode/mfma_reg/finish.h]
@@ -97,11 +88,7 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const piece& to, char* lds, int 
             for (int i = 0; i < 4; i++) x[i] = o[b][j][c + i][half * STRIP + r] * weight;
             *(f32x4*)(to_lds + r * 8 + c) = x;
           }
-        __syncthreads();
-        for (u32 unit = wave * 64 + lane; unit < 16 * STRIP_COLS / 4; unit += 64 * WAVES) {
-          const u32 row = unit / (STRIP_COLS / 4), at = 4 * (unit % (STRIP_COLS / 4));
-          f32x4 x = *(const f32x4*)(strips + row * STRIP_STRIDE + at);
-          for (int w = 1; w < WAVES; w++) x += *(const f32x4*)(strips + (w * 16 + row) * STRIP_STRIDE + at);
+// [5 more lines of templates/mla_decode/mfma_reg/finish.h]
           const u32 d = at / (8 * STRIP) * 32 + half * STRIP * 8 + at % (8 * STRIP);
           write_o(a, to, 16 * b + row, 128 * j + d, x);
         }
