@@ -45,7 +45,8 @@ enum {
   /* A FITS kernel with this flag cuts each request by its own length alone (templates/mla_decode/lib/own_cut.h). The grid has as
    * many blocks as run at once, which take the parts of all requests in turns; partial results lie as those of splits do. */
   MLAF_KERNEL_INVARIANT = 512,
-  /* A decode kernel that reads index lists itself where qo_indptr is NULL (ops/mla_decode/launch.h). */
+  /* A decode kernel that reads index lists itself where qo_indptr is odd, a merge kernel that applies their sinks
+   * (ops/mla_decode/launch.h). */
   MLAF_KERNEL_LISTS = 1024,
   /* A projection with a norm that takes each token's factor, of 32 bits at `cos`, from a kernel before it. */
   MLAF_KERNEL_NORMED = 2048,

@@ -1,5 +1,5 @@
 /* Index lists of query tokens, of one pool or of two: read by the decode kernel itself, or made into page lists of requests by
- * one launch, or by two; and sinks, by one behind, or by a decode kernel that reads lists and makes whole rows. */
+ * one launch, or by two; and sinks, by one behind, or by a launch that reads lists. */
 #include "ops/mla_decode/index_lists.h"
 
 #include <stddef.h>
@@ -76,6 +76,9 @@ static int32_t page_tokens(const mlaf_execute_args *a) { return a->page_tokens ?
 static int32_t extra_page_tokens(const mlaf_execute_args *a) { return a->extra_page_tokens ? a->extra_page_tokens : 1; }
 static int32_t share_of(const mlaf_execute_args *a) { return a->topk_share ? a->topk_share : 1; }
 static int64_t stride_of(const mlaf_execute_args *a) { return a->indices_stride ? a->indices_stride : a->topk; }
+static int64_t extra_stride_of(const mlaf_execute_args *a) {
+  return a->extra_indices_stride ? a->extra_indices_stride : a->extra_topk;
+}
 /* Entries of a token. */
 static int64_t all_topk(const mlaf_execute_args *a) { return (int64_t)a->topk + a->extra_topk; }
 
@@ -214,7 +217,7 @@ static void fill_lists(const mlaf_execute_args *a, const places *at, lists_args 
                     .tokens = (int32_t)a->total_q, .topk = a->topk, .share = share_of(a),
                     .rows = (int32_t)rows, .page_tokens = page_tokens(a), .phases = COUNT | PLACE,
                     .extra_indices = a->extra_indices, .extra_lengths = a->extra_topk_length,
-                    .extra_stride = a->extra_indices_stride ? a->extra_indices_stride : a->extra_topk,
+                    .extra_stride = extra_stride_of(a),
                     .extra_topk = a->extra_topk, .extra_rows = a->extra_num_pages * extra_page_tokens(a)};
 }
 
@@ -222,26 +225,36 @@ static void fill_lists(const mlaf_execute_args *a, const places *at, lists_args 
  * merges what is cut, cost less only where whole requests leave much of the device idle, and for long. */
 static bool reads_lists(const mlaf_bound *b, uint32_t splits, const mlaf_execute_args *a) {
   uint64_t word;
-  if (!(b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_LISTS) || has_extra(a) || page_rows(a) != page_tokens(a) ||
-      !mlaf_list_word(a->topk, share_of(a), stride_of(a), &word))
+  uint32_t extra;
+  if (!(b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_LISTS) || page_rows(a) != page_tokens(a) ||
+      !mlaf_list_word(a->topk, share_of(a), stride_of(a), &word) ||
+      (has_extra(a) && !mlaf_extra_word(a->extra_topk, extra_stride_of(a), &extra)))
     return false;
-  const mlaf_whole_requests x = mlaf_decode_whole(b, splits, a->total_q, a->topk);
+  const mlaf_whole_requests x = mlaf_decode_whole(b, splits, a->total_q, all_topk(a));
   return x.busy >= MLAF_LISTS_BUSY || x.idle <= MLAF_LISTS_IDLE;
 }
 
+/* True where a launch that reads lists applies their sinks: the decode kernel makes whole rows, or the merge kernel does it. */
+static bool applies_sinks(const mlaf_bound *b, uint32_t splits) {
+  return splits == 1 || b->stage[MLAF_STAGE_COMBINE].launch.flags & MLAF_KERNEL_LISTS;
+}
+
 /* Entries are rows of the cache. Where scales lie behind a page's rows they are its tokens, and the kernels know pages. direct:
- * the decode kernel reads the lists, and nobody reads tables; whole: it makes whole rows, and applies their sinks. */
-static void fill_first(const mlaf_execute_args *a, const places *at, bool aside, bool direct, bool whole,
+ * the decode kernel reads the lists, and nobody reads tables; sinks: the launch applies them. */
+static void fill_first(const mlaf_execute_args *a, const places *at, bool aside, bool direct, bool sinks,
                        mlaf_execute_args *out) {
   *out = *a;
-  out->extra_indices = out->extra_topk_length = NULL;
-  out->attn_sink = direct && whole ? a->attn_sink : NULL;
+  out->extra_indices = direct ? a->extra_indices : NULL;
+  out->extra_topk_length = direct ? a->extra_topk_length : NULL;
+  out->extra_indices_stride = direct && a->extra_indices ? extra_stride_of(a) : 0;
+  out->extra_topk = direct ? a->extra_topk : 0;
+  out->attn_sink = direct && sinks ? a->attn_sink : NULL;
   out->indices = direct ? a->indices : NULL;
   out->topk_length = direct ? a->topk_length : NULL;
   out->indices_stride = direct ? stride_of(a) : 0;
   out->topk = direct ? a->topk : 0;
   out->topk_share = direct ? share_of(a) : 0;
-  out->page_rows = out->extra_topk = 0;
+  out->page_rows = 0;
   out->page_tokens = aside ? page_tokens(a) : 0;
   out->qo_indptr = words(a, at->qo_indptr);
   out->kv_indptr = words(a, at->kv_indptr);
@@ -301,7 +314,7 @@ static mlaf_status prepare(const mlaf_bound *b, uint32_t splits, const mlaf_func
   if (!st && !fns) st = mlaf_fail(err, MLAF_E_ARG, "indices is given%s: make the plan with MLAF_PLAN_%s",
                                  has_extra(a) ? " for two pools" : "", has_extra(a) ? "POOLS" : "LISTS");
   if (st) return st;
-  fill_first(a, &at, aside, reads_lists(b, splits, a), splits == 1, &first);
+  fill_first(a, &at, aside, reads_lists(b, splits, a), applies_sinks(b, splits), &first);
   st = mlaf_decode_check_args(b, splits, &first, err);
   if (st) return st;
   fill_launches(b, fns, a, &at, &first, out);

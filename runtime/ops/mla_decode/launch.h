@@ -60,7 +60,8 @@ typedef struct mlaf_decode_args {
 /* Index lists, for a kernel that says MLAF_KERNEL_LISTS: qo_indptr is the sinks' address or NULL, and this bit, which is in no
  * address of tables, request t is query token t, kv_indices are the lists' rows of the cache, of which those outside
  * [0, num_pages) are absent, kv_indptr the lists' lengths or NULL, kv_last_page_lens this word: topk - 1,
- * then tokens of a length less 1, then entries between lists. False: the word has no room for them. */
+ * then tokens of a length less 1, then entries between lists. False: the word has no room for them. Sinks of rows in several
+ * splits are the merge kernel's, if it says MLAF_KERNEL_LISTS: its kpe is their address, or NULL. */
 enum { MLAF_LIST_MARK = 1 };
 enum { MLAF_LIST_TOPK_BITS = 20, MLAF_LIST_SHARE_BITS = 20, MLAF_LIST_GAP_BITS = 24 };
 static inline bool mlaf_list_word(int64_t topk, int64_t share, int64_t stride, uint64_t *out) {
@@ -68,6 +69,16 @@ static inline bool mlaf_list_word(int64_t topk, int64_t share, int64_t stride, u
   *out = (uint64_t)(topk - 1) | (uint64_t)(share - 1) << MLAF_LIST_TOPK_BITS |
          (uint64_t)gap << (MLAF_LIST_TOPK_BITS + MLAF_LIST_SHARE_BITS);
   return topk <= 1 << MLAF_LIST_TOPK_BITS && share <= 1 << MLAF_LIST_SHARE_BITS && gap < 1 << MLAF_LIST_GAP_BITS;
+}
+
+/* Index lists of a second pool beside them, for a kernel of a cache with two: the fields of outputs that the launch does not
+ * write (part_o and part_lse of one split, else o and lse) are the lists' address and that of their lengths, NULL: none, and
+ * total_q, which is batch, is this word: topk - 1, then entries between lists. False: the word has no room for them. */
+enum { MLAF_EXTRA_GAP_BITS = 12 };
+static inline bool mlaf_extra_word(int64_t topk, int64_t stride, uint32_t *out) {
+  const int64_t gap = stride - topk;
+  *out = (uint32_t)(topk - 1) | (uint32_t)gap << MLAF_LIST_TOPK_BITS;
+  return topk <= 1 << MLAF_LIST_TOPK_BITS && gap < 1 << MLAF_EXTRA_GAP_BITS;
 }
 
 /* Combine kernel, grid (ceil(T*H / rows_per_wg), 1, 1): merges the splits of a row through their LSE.

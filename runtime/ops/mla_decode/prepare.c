@@ -170,11 +170,23 @@ static void narrow(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_decod
   MLA_DECODE_WORDS_FILL
 }
 
+/* Index lists of a second pool, for a kernel that reads them itself. */
+static void put_extra_lists(uint32_t splits, const mlaf_execute_args *a, mlaf_decode_args *d) {
+  uint32_t word = 0;
+  (void)mlaf_extra_word(a->extra_indices ? a->extra_topk : 1, a->extra_indices ? a->extra_indices_stride : 1, &word);
+  const void *const lists = a->extra_indices, *const lengths = a->extra_topk_length;
+  d->pools.total_q = (int32_t)word;
+  if (splits > 1) d->o = (void *)(uintptr_t)lists, d->lse = (float *)(uintptr_t)lengths;
+  else
+    d->part_o = (float *)(uintptr_t)lists, d->part_lse = (float *)(uintptr_t)lengths;
+}
+
 /* Index lists in the place of the tables of requests, for a kernel that reads them itself and applies sinks. */
-static void put_lists(const mlaf_execute_args *a, mlaf_decode_args *d) {
+static void put_lists(uint32_t splits, const mlaf_execute_args *a, mlaf_decode_args *d) {
   uint64_t word = 0;
   (void)mlaf_list_word(a->topk, a->topk_share, a->indices_stride, &word);
-  d->qo_indptr = (const int32_t *)(const void *)((uintptr_t)a->attn_sink | MLAF_LIST_MARK);
+  const uintptr_t sinks = splits == 1 ? (uintptr_t)a->attn_sink : 0; /* else the merge kernel applies them */
+  d->qo_indptr = (const int32_t *)(const void *)(sinks | MLAF_LIST_MARK);
   d->kv_indptr = a->topk_length;
   d->kv_indices = a->indices;
   d->kv_last_page_lens = (const int32_t *)(uintptr_t)word;
@@ -259,6 +271,7 @@ mlaf_whole_requests mlaf_decode_whole(const mlaf_bound *b, uint32_t splits, int6
 
 static void fill_behind(const mlaf_execute_args *a, const mlaf_decode_args *decode, mlaf_values_args *out) {
   *out = (mlaf_values_args){.decode = *decode, .values = a->values, .w_v = a->w_v, .w_v_row_stride = a->w_v_row_stride};
+  out->decode.kpe = a->attn_sink;
   if (a->values) out->w_head_rows = (int32_t)(a->w_v_head_stride / a->w_v_row_stride);
 }
 
@@ -297,7 +310,8 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   fill_behind(a, &with->decode, &with->behind);
   const mlaf_problem problem = mlaf_decode_problem(b);
   narrow(&problem, a, &with->decode);
-  if (a->indices) put_lists(a, &with->decode);
+  if (a->indices) put_lists(splits, a, &with->decode);
+  if (a->indices && mlaf_decode_format(&problem, false)->aside) put_extra_lists(splits, a, &with->decode);
   const uint32_t team = decode_of(b)->launch.cluster[1] ? decode_of(b)->launch.cluster[1] : 1; /* blocks of one split */
   const bool invariant = mlaf_decode_invariant(b);
   const uint32_t x = facts_of(b).x, y = (invariant ? 1 : splits) * team;

@@ -5,16 +5,37 @@
 //   list    | 64 entries | 64 | 64 | ...    share s of S has those numbered s, s + S, ...: what is absent at the end is so in all
 //   share   | 7 | -1 | 3 | 9 | -1 | ...  ->  table | 7 | 3 | 9 | ...    of LIST entries at once, and fewer than a tile's left
 //
+// pools: a token may have a second list, of another pool, whose chunks of 64 come behind those of the first, and whose entries
+// have bit 31 in the table (mla_decode/lib/pools.h). Addresses of that list and of its length lie where a launch has no outputs.
+//
 //@ -- fitted: the schedule; meets: parts may meet (work.h); entries: of the table; barrier: named, of the producers' 128 threads.
 //@ needs("C", "H", "LIST_AT", "LIST_COUNTS_AT", "LOG2E", "N", "SINKS_AT")
+//@ if pools then needs("EXTRA_POOL", "R", "ROPE") end
 constexpr int LIST = ${entries}, LIST_EACH = LIST / 128; // entries at once: of a block, of a thread
 
+//@ local there, total_q = pools and "e[i] != -1" or "e[i] >= 0", pools and "(i64)a.batch" or "a.total_q"
 MLAF_DEV int list_topk(const mlaf_decode_args& a) { return (int)((u64)a.kv_last_page_lens & 0xfffff) + 1; }
 
+//@ if pools then
+// The launch's second lists, and their lengths (runtime/ops/mla_decode/launch.h: mlaf_extra_word): in the place of partial
+// results where rows are whole, else of the output. The word is in total_q's place, which is batch.
+struct extra_lists {
+  const int *lists, *lengths;
+};
+MLAF_DEV extra_lists extra_of(const mlaf_decode_args& a) {
+  const bool whole = ${fitted and "fit_splits(&a)" or "a.splits"} == 1;
+  return {(const int*)(whole ? (const char*)a.part_o : a.o), (const int*)(whole ? a.part_lse : a.lse)};
+}
+
+//@ end
 struct index_list {
   const int* at;
   int n;    // entries
   int mine; // of this block's share, whole chunks of 64
+//@ if pools then
+  const int* extra; // entries of the second pool
+  int extra_n, before; // how many; the places of the first list, whole chunks
+//@ end
 };
 MLAF_DEV index_list list_of(const mlaf_decode_args& a, int request) {
   const u64 word = (u64)a.kv_last_page_lens;
@@ -24,7 +45,21 @@ MLAF_DEV index_list list_of(const mlaf_decode_args& a, int request) {
     const int told = load_past_l1(a.kv_indptr + (u32)request / (u32)share);
     x.n = told < 0 ? 0 : smaller(told, topk);
   }
+//@ if pools then
+  const extra_lists extra = extra_of(a);
+  const u32 extra_word = (u32)a.total_q.value;
+  const int extra_topk = (int)(extra_word & 0xfffff) + 1;
+  x.before = (x.n + 63) / 64 * 64;
+  x.extra = extra.lists + (i64)request * (extra_topk + (int)(extra_word >> 20));
+  x.extra_n = extra.lists ? extra_topk : 0;
+  if (extra.lists && extra.lengths) {
+    const int told = load_past_l1(extra.lengths + (u32)request / (u32)share);
+    x.extra_n = told < 0 ? 0 : smaller(told, extra_topk);
+  }
+  const int chunks = x.before / 64 + (x.extra_n + 63) / 64, shares = gridDim.y;
+//@ else
   const int chunks = (x.n + 63) / 64, shares = gridDim.y;
+//@ end
   x.mine = ((chunks - (int)blockIdx.y + shares - 1) / shares) * 64;
   return x;
 }
@@ -37,10 +72,23 @@ MLAF_DEV void read_entries(const mlaf_decode_args& a, const index_list& x, int f
 #pragma unroll
   for (int i = 0; i < LIST_EACH; i++) {
     const int place = list_place(from + 32 * i);
+//@ if pools then
+    const int behind = place - x.before;
+    const int* const at = behind < 0 ? x.at + place : x.extra + behind;
+    e[i] = (behind < 0 ? place < x.n : behind < x.extra_n) ? load_past_l1(at) : -1;
+//@ else
     e[i] = place < x.n ? load_past_l1(x.at + place) : -1;
+//@ end
   }
 #pragma unroll
+//@ if pools then
+  for (int i = 0; i < LIST_EACH; i++) {
+    const bool second = list_place(from + 32 * i) >= x.before;
+    e[i] = (u32)e[i] < (u32)(second ? a.extra_tokens : a.num_pages) ? e[i] | (int)(second ? EXTRA_POOL : 0) : -1;
+  }
+//@ else
   for (int i = 0; i < LIST_EACH; i++) e[i] = (u32)e[i] < (u32)a.num_pages ? e[i] : -1;
+//@ end
 }
 
 // Those of the share from `first` on that are there, as this warp counts its part of them.
@@ -51,7 +99,7 @@ MLAF_DEV int count_entries(const mlaf_decode_args& a, const index_list& x, int f
     int e[LIST_EACH];
     read_entries(a, x, first, e);
 #pragma unroll
-    for (int i = 0; i < LIST_EACH; i++) n += __popc(__ballot_sync(~0u, e[i] >= 0));
+    for (int i = 0; i < LIST_EACH; i++) n += __popc(__ballot_sync(~0u, ${there}));
   }
   return n;
 }
@@ -67,7 +115,7 @@ MLAF_DEV list_sums keep_entries(char* base, const int (&e)[LIST_EACH], int held,
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   int mine = 0;
 #pragma unroll
-  for (int i = 0; i < LIST_EACH; i++) mine += __popc(__ballot_sync(~0u, e[i] >= 0));
+  for (int i = 0; i < LIST_EACH; i++) mine += __popc(__ballot_sync(~0u, ${there}));
   if (lane == 0) counts[0][warp] = mine, counts[1][warp] = later;
   named_sync(${barrier}, 128);
   list_sums s = {held, 0};
@@ -79,8 +127,8 @@ MLAF_DEV list_sums keep_entries(char* base, const int (&e)[LIST_EACH], int held,
   }
 #pragma unroll
   for (int i = 0; i < LIST_EACH; i++) {
-    const u32 there = __ballot_sync(~0u, e[i] >= 0);
-    if (e[i] >= 0) table[held + __popc(there & ((1u << lane) - 1))] = e[i];
+    const u32 there = __ballot_sync(~0u, ${there});
+    if (${there}) table[held + __popc(there & ((1u << lane) - 1))] = e[i];
     held += __popc(there);
   }
   named_sync(${barrier}, 128);
@@ -94,7 +142,13 @@ MLAF_DEV void look_ahead_in_list(const mlaf_decode_args& a) {
   const int topk = list_topk(a), place = list_place(32 * lane);
   if (!a.kv_indptr && place < topk)
     fetch_line(a.kv_indices + (i64)request * (topk + (int)((u64)a.kv_last_page_lens >> 40)) + place);
+//@ if pools then
+  const int row0 = blockIdx.x * N;
+  constexpr int Q_BYTES = 2 * (R + ROPE); // of a row
+  if (lane == 0 && row0 < H) fetch_bytes(a.q + ((i64)request * H + row0) * Q_BYTES, smaller(H - row0, N) * Q_BYTES);
+//@ else
   if (lane == 0) fetch_q(a, (i64)request * H + blockIdx.x * N, N);
+//@ end
 }
 
 // The sinks of the block's rows, in powers of two, where nobody merges rows behind this launch and applies them.
@@ -111,6 +165,8 @@ struct list_walk {
   int next;         // entries of the share before it are in the table or were
 };
 
+//@ local tells = pools and "fit_splits(&a) > 1" or "a.part_o"
+//@ local tell = "if (tells" .. (meets and " && fit_apart(&a)" or "") .. ") fit_tell(a.part_o, 0);" -- nothing is cut
 // The block's work, which is its share of a list; false: it has none. By all 128 threads.
 MLAF_DEV bool begin_list(const mlaf_decode_args& a, char* base, list_walk& at, work& w) {
   const int request = blockIdx.z;
@@ -120,8 +176,8 @@ MLAF_DEV bool begin_list(const mlaf_decode_args& a, char* base, list_walk& at, w
 //@ end
 //@ if fitted then
 //@   needs("PART")
-  const bool tells = PART == 0 && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o;
-  if (tells${meets and " && fit_apart(&a)" or ""}) fit_tell(a.part_o, 0);
+  const bool tells = PART == 0 && blockIdx.x == 0 && threadIdx.x % 32 == 0 && ${tells};
+  ${tell}
   const int splits = fit_splits(&a);
 //@ else
   const int splits = a.splits;
@@ -140,7 +196,7 @@ MLAF_DEV bool begin_list(const mlaf_decode_args& a, char* base, list_walk& at, w
   w.row = (i64)request * H + w.row0;
   w.rows = smaller(H - w.row0, N);
   w.tokens = w.end = s.held + s.later;
-  w.part = splits == 1 ? -1 : (int)blockIdx.y / C * (a.total_q * H) + (i64)request * H;
+  w.part = splits == 1 ? -1 : (int)blockIdx.y / C * (${total_q} * H) + (i64)request * H;
   return true;
 }
 

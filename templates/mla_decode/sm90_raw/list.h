@@ -1,12 +1,14 @@
 // The producer of index lists (mla_decode/lib/index_list.h): warp w of four brings entries [16w, +16) of a tile, a row a lane.
 //@ -- apart: a token's rope may lie in another tensor, behind `latent` bytes of one; leaves: the block is over without a word
 //@ -- that no piece is left; ring: its address.
-//@ needs("LIST_AT", "TILE", "TOKEN")
+//@ -- pools: scales lie behind a page's rows, in up to two pools: load_pools.h.
+//@ needs("LIST_AT", "TILE")
+//@ if pools then needs("TOKEN_ROW") else needs("TOKEN") end
 MLAF_DEV void produce_list(const mlaf_decode_args& a, u32 smem, char* base) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, mine = 16 * warp + lane % 16;
 //@ if apart then
   const bool joined = a.kpe == a.ckv + ${latent} && a.kpe_row_stride == a.ckv_row_stride;
-//@ else
+//@ elseif not pools then
   constexpr bool joined = true;
 //@ end
   place at = {0, 0, 1};
@@ -24,9 +26,9 @@ MLAF_DEV void produce_list(const mlaf_decode_args& a, u32 smem, char* base) {
     walk.used += 64;
     barrier_wait(empty_barrier(smem, at.slot), at.lap ^ 1);
     const u32 full = full_barrier(smem, at.slot);
-    if (lane == 0) barrier_expect(full, (rows < 0 ? 0 : smaller(rows, 16)) * TOKEN);
+    if (lane == 0) barrier_expect(full, (rows < 0 ? 0 : smaller(rows, 16)) * ${pools and "TOKEN_ROW" or "TOKEN"});
     __syncwarp();
-    bring(a, ${ring} + TILE * at.slot + warp * (TILE / 4), row, smaller(rows, 16), full, joined);
+    bring(a, ${ring} + TILE * at.slot + warp * (TILE / 4), row, smaller(rows, 16), full${pools and "" or ", joined"});
     advance(at, 1);
     at.tile++;
   }

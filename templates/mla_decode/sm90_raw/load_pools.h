@@ -2,11 +2,17 @@
 // four brings tokens [16w, +16) of a tile: lane l the row of token l%16 by the copy engine, or its scales by cp.async, since that
 // engine takes no fewer than 16 bytes, and twice as many copies last longer than the rows.
 //@ -- meets: parts may meet; leaves: a block whose lengths are alike is over without a word that no piece is left; ring: its
-//@ -- address; again: registers are short, so a lane's number is read anew each time, by thread_now().
+//@ -- address; lists: it reads index lists, too; again: registers are short, so a lane's number is read anew each time, by
+//@ -- thread_now().
 //@ needs("BAD_AT", "EVICT_FIRST", "PAGE", "PITCH", "TILE", "TOKEN_ROW", "TOKEN_SCALES")
 MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
+//@ if page_size == 1 then
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" // as in load.h
+               ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
+//@ else
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
                ::"r"(to), "l"(from), "r"(bytes), "r"(barrier), "l"(EVICT_FIRST) : "memory");
+//@ end
 }
 
 MLAF_DEV void copy_scales(u32 to, const char* from) {
@@ -18,6 +24,20 @@ MLAF_DEV void arrive_after_copies(u32 bar) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar) : "memory");
 }
 
+//@ if lists then
+// Tokens of a list to the warp's first `rows` places: lane l has the id of the one for place l%16.
+MLAF_DEV void bring(const mlaf_decode_args& a, u32 to, u32 id, int rows, u32 full) {
+  const u32 lane = threadIdx.x & 31;
+  struct token_at x;
+  if ((int)(lane % 16) < rows && find_token(a, id, 0, x)) {
+    to += lane % 16 * PITCH;
+    if (lane < 16) copy_bytes(to, row_of(a, x.row), TOKEN_ROW, full);
+    else copy_scales(to + TOKEN_ROW, row_of(a, x.row) + x.scales);
+  }
+  arrive_after_copies(full);
+}
+
+//@ end
 //@ local lane, warp = again and "(thread_now() & 31)" or "lane", again and "(thread_now() / 32 % 4)" or "warp"
 MLAF_DEV void produce(const mlaf_decode_args& a, u32 smem, char* base) {
 //@ if not again then

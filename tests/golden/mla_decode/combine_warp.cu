@@ -20,6 +20,7 @@
 
 
 
+
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
@@ -61,12 +62,22 @@ struct sources {
 #pragma unroll
 // [20 more lines of templates/mla_decode/lib/merge.h]
 }
-
-struct meeting {
-// [5 more lines of templates/mla_decode/combine_warp.cu.in]
+// [7 more lines of templates/mla_decode/combine_warp.cu.in]
   meeting groups[WARPS];
 };
-// [58 more lines of templates/mla_decode/combine_warp.cu.in]
+// [6 more lines of templates/mla_decode/combine_warp.cu.in]
+MLAF_DEV void write_met(const merged& m, int own, int share, const mlaf_combine_args& a, u32 row, bool exists) {
+  constexpr int PAIRS = 16 * VALUES; // of columns in a vector
+// [20 more lines of templates/mla_decode/combine_warp.cu.in]
+  const float scale = scale_of(sum);
+#pragma unroll
+// [15 more lines of templates/mla_decode/combine_warp.cu.in]
+
+MLAF_DEV void write_alone(const merged& m, int share, const mlaf_combine_args& a, u32 row, bool exists) {
+  const int lane = threadIdx.x & 31;
+  const float scale = scale_of(m.sum);
+#pragma unroll
+// [8 more lines of templates/mla_decode/combine_warp.cu.in]
   }
 // [7 more lines of templates/mla_decode/combine_warp.cu.in]
 
@@ -86,7 +97,10 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
 // [11 more lines of templates/mla_decode/lib/cut_list.h]
 
 MLAF_DEV bool find_row(u32 n, u32& row, sources& from) {
-// [10 more lines of templates/mla_decode/combine_warp.cu.in]
+// [7 more lines of templates/mla_decode/combine_warp.cu.in]
+
+MLAF_DEV void write_row(const merged& m, int own, int groups, int share, const mlaf_combine_args& a, u32 row, bool exists) {
+  if (groups == GROUPS_MOST) return write_met<GROUPS_MOST, 1>(m, own, share, a, row, exists);
   write_alone(m, share, a, row, exists);
 }
 
@@ -105,5 +119,12 @@ extern "C" __global__ void __launch_bounds__(256, 4) mlaf_mla_decode_combine_ear
       cut_requests = list_cuts(p.a, entry, fit_width(total, parts), parts, most, far);
 // [19 more lines of templates/mla_decode/combine_warp.cu.in]
     sources from = {row, rows, 0, a.splits};
-// [8 more lines of templates/mla_decode/combine_warp.cu.in]
+    if (parts > 0) exists = exists && find_row(row, row, from);
+    if (!exists) from.count = 0;
+    if (groups > 1 || exists) {
+      const merged m = merge(a, from, own % groups, groups, share);
+      write_row(m, own, groups, share, a, row, exists);
+    }
+    if (groups > 1) __syncthreads(); // the groups' sums are read
+  }
 }

@@ -405,15 +405,22 @@ static void kernels_read_lists(void **state) {
   assert_true(mlaf_list_word(1 << 20, 1 << 20, (1 << 20) + (1 << 24) - 1, &word));
   assert_int_equal(word, UINT64_MAX);
   assert_false(mlaf_list_word(8, (1 << 20) + 1, 8, &word));
+  uint32_t extra;
+  assert_true(mlaf_extra_word(1 << 20, (1 << 20) + (1 << 12) - 1, &extra));
+  assert_int_equal(extra, UINT32_MAX);
+  assert_true(mlaf_extra_word(1, 1, &extra));
+  assert_int_equal(extra, 0);
+  assert_false(mlaf_extra_word(8, 8 + (1 << 12), &extra));
   free_lists(&m);
   mlaf_plan_release(plan);
   mlaf_ctx_destroy(ctx);
 }
 
-/* The merge behind splits takes what it takes without lists: the decode kernel's arguments where a batch may be cut. */
+/* The merge behind splits takes what it takes without lists: the decode kernel's arguments where a batch may be cut. It applies
+ * sinks. */
 static void merges_behind_lists(void **state) {
   const lists_case c = {.tokens = 6, .topk = 8, .stride = 8, .share = 1, .pages = 9, .page = 16, .rows = 16, .absent = 1,
-                        .heads = 16};
+                        .heads = 16, .sink = true};
   mlaf_ctx *ctx = open_on("emu:gfx942");
   mlaf_plan *plan = plan_of(ctx, &c, MLAF_PLAN_LISTS);
   made m = draw_lists(&c);
@@ -431,6 +438,9 @@ static void merges_behind_lists(void **state) {
       b.stage[MLAF_STAGE_COMBINE] = b.stage[MLAF_STAGE_DECODE];
       if (mlaf_decode_prepare(&b, splits, &a, &prepared, &err)) fail_msg("%s", err.text);
       assert_int_equal(prepared.n, splits > 1 ? 2 : 1);
+      const uintptr_t sinks = splits == 1 ? (uintptr_t)a.attn_sink : 0; /* of rows in splits: the merge kernel's */
+      assert_int_equal((uintptr_t)with->decode.qo_indptr, sinks | MLAF_LIST_MARK);
+      assert_ptr_equal(with->behind.decode.kpe, a.attn_sink);
       if (splits > 1) assert_ptr_equal(prepared.launches[1].args, fits ? (const void *)&with->behind : &with->combine);
     }
   }

@@ -10,10 +10,11 @@ local function bytes(entries, rows) return 4 * (entries + 64) + 32 + 4 * rows en
 function index_list.least(page_size, rows) return page_size == 1 and bytes(ENTRIES[#ENTRIES], rows) or 0 end
 
 -- Entries of the table that fits behind so many bytes, the most of them, and its bytes; 0 and 0: none, or lists never come, which
--- have pages of 1.
-function index_list.fit(page_size, rows, behind, isa)
+-- have pages of 1. most: entries that producers have registers for; nil: any.
+function index_list.fit(page_size, rows, behind, isa, most)
   for _, entries in ipairs(page_size == 1 and ENTRIES or {}) do
-    if behind + bytes(entries, rows) <= isa.lds_bytes then return entries, bytes(entries, rows) end
+    local fits = behind + bytes(entries, rows) <= isa.lds_bytes and entries <= (most or entries)
+    if fits then return entries, bytes(entries, rows) end
   end
   return 0, 0
 end

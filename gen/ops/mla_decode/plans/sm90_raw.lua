@@ -68,11 +68,8 @@ function plan.make(v, isa)
   p.short = v.schedule == "fitted" and v.cluster <= 2 and o_bytes <= p.tile and v.rows * v.rank * 2 <= p.raw_q_bytes
   p.bytes = p.ring_bytes + p.q_bytes + WGS * p.p_bytes + p.raw_q_bytes + 192 * v.rows + 16 * v.rows * v.cluster
     + WGS * 16 * (v.rows + p.tops) + 16 * p.ring + 40 + 2 * FACTS + 4 * v.rows + 4 * p.ring + 1024
-  local list_bytes = 0
-  p.list = 0
-  if v.scales ~= 7 then -- two pools: lists are made before
-    p.list, list_bytes = index_list.fit(v.page_size, v.rows, p.bytes, isa)
-  end
+  local list_bytes
+  p.list, list_bytes = index_list.fit(v.page_size, v.rows, p.bytes, isa)
   p.bytes = p.bytes + list_bytes
   return p
 end

@@ -30,13 +30,12 @@ function plan.make(v, isa)
     return up(up(at + 8 * (2 * ring + 3 + (p.scored and 3 or 2) * p.ps), 16) + FACTS + (p.shifts or 0) + 4 * (p.ps + ring), 16)
   end
   p.ring = MOST_TILES
-  local least = pools and 0 or index_list.least(v.page_size, v.rows) -- two pools: lists are made before
+  local least = index_list.least(v.page_size, v.rows)
   while p.ring > 2 and all(p.ring) + least > isa.lds_bytes do p.ring = p.ring - 1 end
   if p.ring < 3 then return { refused = "less than three tiles fit into shared memory" } end
   p.bytes = all(p.ring)
-  local list_bytes = 0
-  p.list = 0
-  if not pools then p.list, list_bytes = index_list.fit(v.page_size, v.rows, p.bytes, isa) end
+  local list_bytes
+  p.list, list_bytes = index_list.fit(v.page_size, v.rows, p.bytes, isa, p.loader_regs < 56 and 512 or nil)
   p.bytes = up(p.bytes + list_bytes, 16)
   return p
 end
