@@ -109,10 +109,10 @@ class Plugins(unittest.TestCase):
         with self.assertRaisesRegex(SystemExit, "^mlaforge: MLAFORGE_VLLM is 'sparse', and vLLM's CPU platform has no sparse attention"):
             self.vllm("sparse")
 
-    @unittest.skipUnless(torch, "PyTorch is not installed")
-    def test_vllm_finds_backends_again_by_their_module_and_name(self):
+    def vllm_gpu(self):
         class Base(abc.ABC):  # as vLLM's: a class that type() makes of it is said to be of the module abc
-            pass
+            def _build_decode(self, **values):
+                return types.SimpleNamespace()
         self.vllm(None)
         common = {name: type(name, (Base,), {}) for name in ("MLACommonBackend", "MLACommonImpl", "MLACommonMetadataBuilder")}
         sparse = {name: type(name, (Base,), {}) for name in ("SparseMLACommonImpl", "SparseMLACommonMetadata", "SparseMLACommonMetadataBuilder")}
@@ -123,9 +123,23 @@ class Plugins(unittest.TestCase):
                      vllm__v1__attention__backends__mla__prefill__base={"MLAPrefillBackend": Base})
         for name in ("vllm_gpu", "vllm_attention"):
             self.addCleanup(sys.modules.pop, "mlaforge.engines." + name, None)
-        gpu = importlib.import_module("mlaforge.engines.vllm_gpu")
+        return importlib.import_module("mlaforge.engines.vllm_gpu")
+
+    @unittest.skipUnless(torch, "PyTorch is not installed")
+    def test_vllm_finds_backends_again_by_their_module_and_name(self):
+        gpu = self.vllm_gpu()
         for made in (gpu.Backend, gpu.SparseBackend):
             self.assertIs(getattr(sys.modules[made.__module__], made.__qualname__), made)
+
+    @unittest.skipUnless(torch, "PyTorch is not installed")
+    def test_vllm_decodes_with_kernels_of_two_numbers_of_query_tokens(self):
+        builder = self.vllm_gpu().Builder()
+        self.assertEqual(builder.reorder_batch_threshold, 1)  # the rest of a chunk is prefill, of any length
+        builder.reorder_batch_threshold = 5  # four drafts
+        for lens, longest, ragged in (((1, 1), 1, False), ((1, 0), 1, True), ((0, 0), 1, True), ((2, 1), 5, True), ((3, 3), 5, True), ((5, 5), 5, False)):
+            begins = torch.tensor((0, *lens)).cumsum(0)
+            made = builder._build_decode(query_start_loc_cpu=begins, query_start_loc_device=begins)
+            self.assertEqual((made.longest, made.ragged), (longest, ragged), lens)
 
     def test_vllm_ends_by_one_line_where_it_cannot_serve_what_was_asked(self):
         for wanted, version, said in (("all", "0.32.0", "MLAFORGE_VLLM is 'all', must be unset or one of attention, prefill, sparse, layer"),

@@ -23,12 +23,14 @@ def joined(q):
 class Ragged:
     """Mixed into a builder of vLLM's: drafts of any numbers run as decode, and decode metadata says where each request's query tokens begin."""
     query_len_support = QueryLenSupport.VARLEN
-    reorder_batch_threshold = 1
+    reorder_batch_threshold = 1  # query tokens of a request in decode; vLLM adds drafts
 
     def _build_decode(self, *, query_start_loc_cpu, query_start_loc_device, **values):
         made = super()._build_decode(query_start_loc_cpu=query_start_loc_cpu, query_start_loc_device=query_start_loc_device, **values)
         lens = query_start_loc_cpu.diff()
-        made.query_start_loc, made.longest, made.ragged = query_start_loc_device, int(lens.max()), bool((lens != lens[0]).any())
+        # One token, or the most there are drafts for: each number has kernels of its own, compiled in the first request that brings it.
+        made.longest = 1 if lens.max() <= 1 else max(int(lens.max()), self.reorder_batch_threshold)
+        made.query_start_loc, made.ragged = query_start_loc_device, bool((lens != made.longest).any())
         return made
 
 

@@ -15,7 +15,6 @@ import mlaforge
 from mlaforge.engines import refuse
 from mlaforge.engines.vllm_attention import CALLS, Decode, Ragged, backend, joined
 
-Q_MOST = 16  # query tokens of a request in decode
 
 
 class Checked:
@@ -31,7 +30,6 @@ class Checked:
 class Builder(Ragged, MLACommonMetadataBuilder):
     """Block tables, lengths and where queries begin are read on the device at each launch, so graphs of uniform batches can be replayed."""
     _cudagraph_support = AttentionCGSupport.UNIFORM_BATCH
-    reorder_batch_threshold = Q_MOST
 
 
 class Impl(Decode, Checked, MLACommonImpl):
@@ -46,12 +44,12 @@ class Impl(Decode, Checked, MLACommonImpl):
 
 class SparseBuilder(SparseMLACommonMetadataBuilder):
     """Lists are read on the device at each launch, so graphs of uniform batches can be replayed."""
-    metadata_cls = SparseMLACommonMetadata
+    metadata_cls, most_tokens = SparseMLACommonMetadata, 16  # query tokens of a request in decode
     _cudagraph_support = AttentionCGSupport.UNIFORM_BATCH
 
     def __init__(self, *values):
         super().__init__(*values)
-        self._init_reorder_batch_threshold(Q_MOST, supports_spec_as_decode=True, supports_dcp_with_varlen=False)
+        self._init_reorder_batch_threshold(self.most_tokens, supports_spec_as_decode=True, supports_dcp_with_varlen=False)
 
 
 class SparseImpl(Checked, SparseMLACommonImpl):

@@ -30,7 +30,6 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
         backend = self.mla_attn.attn_backend
         if not issubclass(backend.get_builder_cls(), Ragged):
             refuse(f"the attention backend is {backend.get_name()}, must be CUSTOM: whole layers read its metadata; set --attention-backend CUSTOM")
-        backend.get_builder_cls().reorder_batch_threshold = 1  # vLLM adds drafts; layers take more tokens of a request as prefill
         modules = parts(self, self.prefix)
         for module in modules.values():
             module._cpu_skip_gemm_dispatch = True  # else the CPU platform packs the weight, and leaves an empty one
@@ -44,7 +43,7 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
         config = get_current_vllm_config()
         drafts, limits, most = config.speculative_config, config.scheduler_config, config.model_config.max_model_len
         self._limits = dict(batch=limits.max_num_seqs, prefill_tokens=limits.max_num_batched_tokens, kv_len=(min(1024, most), most),
-                            q_lens=range(1, (drafts.num_speculative_tokens if drafts else 0) + 2))
+                            q_lens=sorted({1, 1 + (drafts.num_speculative_tokens if drafts else 0)}))
         splitting = config.compilation_config.splitting_ops
         if splitting is not None and OPERATOR not in splitting:
             splitting.append(OPERATOR)
