@@ -3,7 +3,8 @@
 //@ -- that no piece is left; ring: its address.
 //@ -- pools: scales lie behind a page's rows, in up to two pools: load_pools.h.
 //@ needs("LIST_AT", "TILE")
-//@ if pools then needs("TOKEN_ROW") else needs("TOKEN") end
+//@ if pools then needs("TOKEN_ROW") end
+//@ if not pools then needs("TOKEN") end
 MLAF_DEV void produce_list(const mlaf_decode_args& a, u32 smem, char* base) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, mine = 16 * warp + lane % 16;
 //@ if apart then
@@ -26,7 +27,11 @@ MLAF_DEV void produce_list(const mlaf_decode_args& a, u32 smem, char* base) {
     walk.used += 64;
     barrier_wait(empty_barrier(smem, at.slot), at.lap ^ 1);
     const u32 full = full_barrier(smem, at.slot);
-    if (lane == 0) barrier_expect(full, (rows < 0 ? 0 : smaller(rows, 16)) * ${pools and "TOKEN_ROW" or "TOKEN"});
+//@ if pools then
+    if (lane == 0) barrier_expect(full, (rows < 0 ? 0 : smaller(rows, 16)) * TOKEN_ROW);
+//@ else
+    if (lane == 0) barrier_expect(full, (rows < 0 ? 0 : smaller(rows, 16)) * TOKEN);
+//@ end
     __syncwarp();
     bring(a, ${ring} + TILE * at.slot + warp * (TILE / 4), row, smaller(rows, 16), full${pools and "" or ", joined"});
     advance(at, 1);
