@@ -72,7 +72,8 @@ class Backend(AttentionBackend):
         of = dict(device=self.rows.device)
         self._set(self._pages(batch.req_pool_indices, -(-max(lens, default=1) // self.page))[torch.tensor(owners, dtype=torch.int64, **of)],
                   torch.tensor(lens, dtype=torch.int32, **of), 0, batch.forward_mode, sum(lens) // max(len(lens), 1))
-        self.kind, self.longest = "extend", max(counts, default=1)
+        # One token or Q_MOST: each number has kernels of its own, compiled in the first request that brings it.
+        self.kind, self.longest = "extend", 1 if max(counts, default=1) == 1 else Q_MOST
         self.starts = torch.tensor([0, *counts], dtype=torch.int32, **of).cumsum(0, dtype=torch.int32)
         CALLS["cached before extend"] += sum(cached)
 
