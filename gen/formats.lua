@@ -149,7 +149,7 @@ function formats.own_columns(f)
   if latent ~= "rank" then return latent, rope end
 end
 
--- Why a problem with so many rope columns cannot have a cache whose tokens have none; nil: it can.
+-- The fault of a problem with so many rope columns over a cache whose tokens have none; nil: there is no fault.
 function formats.rope_fault(f, columns)
   if formats.stream(f, "rope").columns == 0 and columns ~= 0 then
     return ("the cache is %s, whose tokens have no rope columns: the problem needs p0"):format(f.name)

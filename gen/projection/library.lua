@@ -73,7 +73,7 @@ function library.aside(of, fields, word)
   }
 end
 
--- The same for kernels of ours that take the factor of each token's norm (fp8.lua: normed_fp8): it is made once for all blocks.
+-- The kernel that makes each token's norm factor, once for all blocks of a product of ours that takes it (fp8.lua: normed_fp8).
 function library.factors(of, fields)
   return {
     stage = "aside",

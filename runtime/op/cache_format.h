@@ -67,7 +67,7 @@ static inline int64_t mlaf_format_second(const mlaf_cache_format *f, int rank, i
 static inline int64_t mlaf_format_second_columns(const mlaf_cache_format *f, int rank, int rope) {
   return f->second.of ? mlaf_extent_bytes(f->second.row, rank, rope) / f->second.number : rope;
 }
-/* That part, in words of messages. */
+/* The part as messages call it. */
 static inline const char *mlaf_part_words(mlaf_part part) { return part == MLAF_PART_SCALES ? "scales" : "rope columns"; }
 /* Rows of a page of `tokens`, those included that hold their scales. */
 static inline int64_t mlaf_format_page_rows(const mlaf_cache_format *f, int64_t tokens, int rank, int rope) {

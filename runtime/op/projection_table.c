@@ -114,7 +114,7 @@ static void fill_weights(const mlaf_host *h, mlaf_rng *rng) {
   }
 }
 
-/* Those that w lies in, each other than its neighbours; the others stay NaN. */
+/* Scales of the blocks that w lies in, each other than its neighbours; the others stay NaN. */
 static void fill_scales(const mlaf_host *h, mlaf_rng *rng) {
   const options *o = options_of(h);
   const float size = o->timed ? 0x1p-8f : o->huge && h->dtype == MLAF_BF16 ? 0x1p90f : 0x1p-9f; /* random codes are large */

@@ -36,7 +36,7 @@ static inline int64_t mlaf_decode_kpe_bytes(const mlaf_problem *p) {
 static inline int64_t mlaf_decode_row(const mlaf_problem *p, bool split) {
   return mlaf_format_row(mlaf_decode_format(p, split), p->rank, p->rope);
 }
-/* Those of a row of the second tensor, which a cache of 16 bits may have; 0: there is none. */
+/* Units of a row of the second tensor, which a cache of 16 bits may have; 0: there is none. */
 static inline int64_t mlaf_decode_kpe_row(const mlaf_problem *p) {
   return mlaf_format_second(mlaf_decode_format(p, true), p->rank, p->rope);
 }

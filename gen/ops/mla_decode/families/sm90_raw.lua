@@ -55,6 +55,12 @@ local function format_rule(p)
   return (APART[shape.cache(p).name] and width_rule or bytes_rule)(p)
 end
 
+local function exact_rule(p)
+  if p.dtype == "f16" and scales_of(p) > 0 then
+    return "scales of groups: values times a scale in f16 are not as exact as outputs in f16 are"
+  end
+end
+
 local function load_rule(p, v)
   if has_pools(p) then
     return v.load == "pages" and "load=pages: scales lie behind a page's rows, which come one by one" or nil
@@ -68,6 +74,7 @@ end
 return {
   scales_of = scales_of,
   format_rule = format_rule,
+  exact_rule = exact_rule,
   has_kpe16 = has_kpe16,
   has_pools = has_pools,
   load_rule = load_rule,
@@ -85,11 +92,7 @@ return {
   rules = {
     shape.cache_rule,
     format_rule,
-    function(p)
-      if p.dtype == "f16" and (scales_of(p) or 0) > 0 then
-        return "scales of groups: values times a scale in f16 are not as exact as outputs in f16 are"
-      end
-    end,
+    exact_rule,
     hopper.schedule_rule,
     function(p, v) return hopper.groups_rule(p, v, 8, has_pools(p) and 2 * MOST_GROUPS or MOST_GROUPS) end,
     function(p, v)

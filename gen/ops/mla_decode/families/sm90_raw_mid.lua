@@ -40,10 +40,8 @@ return {
       if shape.cache(p).name == "fp8_scales" then return "cache fp8_scales: a token's scales are taken from behind its codes" end
     end,
     raw.format_rule,
+    raw.exact_rule,
     function(p)
-      if raw.scales_of(p) > 0 and p.dtype == "f16" then
-        return "scales of groups: values times a scale in f16 are not as exact as outputs in f16 are"
-      end
       if p.heads * p.q_len <= 16 then return ("%d rows: family sm90_raw serves so few"):format(p.heads * p.q_len) end
     end,
     function(p, v)
