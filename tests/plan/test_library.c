@@ -550,7 +550,8 @@ static void tuned_without(void **state) {
 #define OWN "mfma:blocks=1,depth=1,parts=1,pass=16,waves=1/s1"
 #define LIBRARY "lib:way=1/s1"
 
-static void record_of(rig *r, mlaf_db *db, const char *problem, const char *variant, double ns) {
+/* A choice; built: with its code in the cache. */
+static void record_built(rig *r, mlaf_db *db, const char *problem, const char *variant, double ns, bool built) {
   const mlaf_point p = point(problem);
   mlaf_variant v = {.name = NULL};
   mlaf_build b = {.n = 0};
@@ -559,7 +560,7 @@ static void record_of(rig *r, mlaf_db *db, const char *problem, const char *vari
   int compiles = 0;
   mlaf_status st = mlaf_gen_variant(r->gen, problem, mlaf_info(r->dev)->target, variant, &v, &err);
   if (!st) st = mlaf_build_init(&v, &b, &err);
-  if (!st) st = mlaf_build_now(&b, r->gen, r->compiler, mlaf_info(r->dev)->target, true, &compiles, &err);
+  if (!st && built) st = mlaf_build_now(&b, r->gen, r->compiler, mlaf_info(r->dev)->target, true, &compiles, &err);
   if (st) fail_msg("%s", err.text);
   snprintf(s.variant, sizeof s.variant, "%s", b.name);
   s.knob = b.knob;
@@ -570,6 +571,9 @@ static void record_of(rig *r, mlaf_db *db, const char *problem, const char *vari
   mlaf_variant_clear(&v);
 }
 
+static void record_of(rig *r, mlaf_db *db, const char *problem, const char *variant, double ns) {
+  record_built(r, db, problem, variant, ns, true);
+}
 static void record(rig *r, mlaf_db *db, const char *variant, double ns) { record_of(r, db, PLANNED, variant, ns); }
 
 /* A library that is another version, or not here, is nothing to warn of. */
@@ -743,8 +747,40 @@ static void known_better(void **state) {
   end(r);
 }
 
+static void hear(void *user, mlaf_log_level level, const char *line) {
+  (void)level;
+  snprintf(user, 600, "%s", line);
+}
+
+/* A stored choice is a kernel of ours that wants workspace: it is looked at where the caller allows a library's, too. */
+static void wants_workspace(void **state) {
+  static const char problem[] = "mla_q_b:l1536,h16,n128,p64,norm,bf16,e4m3fn,t256";
+  rig *r = begin(false);
+  mlaf_db *db = NULL;
+  mlaf_ctx *ctx = NULL;
+  mlaf_plan *plan = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
+  mlaf_plan_opts how = MLAF_PLAN_OPTS_INIT;
+  char why[500] = "", heard[600] = "";
+  assert_int_equal(mlaf_db_open(r->at.db, false, NULL, &db, &err), MLAF_OK);
+  record_built(r, db, problem, "normed_fp8:parts=1,split=1/s1,threads=128", 1000, false);
+  mlaf_db_close(db);
+  o.device = "cuda", o.db_path = r->at.db, o.cache_dir = r->at.cache, o.log = hear, o.log_user = heard;
+  how.effort = MLAF_EFFORT_DB_ONLY, how.flags = MLAF_PLAN_NO_COMPILE;
+  assert_int_equal(mlaf_ctx_create(&o, &ctx, why, sizeof why), MLAF_OK);
+  assert_int_equal(mlaf_plan_for(ctx, problem, &how, &plan), MLAF_E_NOT_TUNED);
+  if (strstr(heard, "no cache entry")) fail_msg("%s", heard);
+  how.flags |= MLAF_PLAN_LIBRARY;
+  assert_int_not_equal(mlaf_plan_for(ctx, problem, &how, &plan), MLAF_OK);
+  if (!strstr(heard, "choice normed_fp8") || !strstr(heard, "no cache entry")) fail_msg("'%s'", heard);
+  mlaf_ctx_destroy(ctx);
+  end(r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(wants_workspace),
       cmocka_unit_test(gathered), cmocka_unit_test(gathered_by_kernels_alone), cmocka_unit_test(gathered_in_chunks),
       cmocka_unit_test(cublaslt_products), cmocka_unit_test(hipblaslt_products), cmocka_unit_test(more_and_fewer_tokens),
       cmocka_unit_test(refused_libraries), cmocka_unit_test(refused_texts),      cmocka_unit_test(who_may_be_one),
