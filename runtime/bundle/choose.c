@@ -50,7 +50,7 @@ static bool keep_tuned(void *user, const char *device, const mlaf_choice *choice
   return true;
 }
 
-static bool is_own(void *user, const mlaf_choice *c) { return !mlaf_wants_workspace(c->variant); }
+static bool is_own(void *user, const mlaf_choice *c) { return !mlaf_choice_wants_workspace(c); }
 
 /* A bundle serves where nobody knows which library is there: the best kernel that was timed beside a library's product takes its
  * place, or, where none is known, what is near. */
@@ -60,7 +60,7 @@ static void without_libraries(tuned_list *l) {
     tuned *t = &l->items[i];
     mlaf_device_info device = {.id = ""};
     mlaf_choice own;
-    if (mlaf_wants_workspace(t->choice.variant)) {
+    if (mlaf_choice_wants_workspace(&t->choice)) {
       snprintf(device.id, sizeof device.id, "%s", t->device);
       const char *lengths = *t->choice.lengths ? t->choice.lengths : "equal";
       const bool found = !mlaf_db_choose_lengths(l->opts->db, &device, &t->problem, lengths, is_own, NULL, &own, NULL);

@@ -71,6 +71,9 @@ typedef struct mlaf_choice {
 
 typedef enum mlaf_rung { MLAF_RUNG_EXACT, MLAF_RUNG_NEAREST, MLAF_RUNG_DEFAULT, MLAF_RUNG_MODEL, MLAF_RUNG_BASELINE } mlaf_rung;
 const char *mlaf_rung_name(mlaf_rung r);
+/* True if its kernels want workspace that a plan takes only where its caller allows a library's product: it is one, or another
+ * kernel writes what the first reads. Of operations that a library serves that kernel is the second stage. */
+bool mlaf_choice_wants_workspace(const mlaf_choice *c);
 
 /* path NULL: $MLAF_DB (E_ARG when it is empty), else $XDG_DATA_HOME/mlaforge/tuning.db, else
  * ~/.local/share/mlaforge/tuning.db. Creates the file unless read_only. E_DB names the cause: another program's file, a newer

@@ -7,6 +7,7 @@
 #include "db/db_internal.h"
 #include "db/known_hashes.h"
 #include "mlaf_limits.h"
+#include "op/calls.h"
 
 static const char *const source_names[MLAF_SRC_COUNT] = {"measured", "imported", "default", "modelled"};
 static const char *const outcome_names[MLAF_OUT_COUNT] = {"ok",      "constraint", "compile",   "resources", "launch",
@@ -16,6 +17,11 @@ static const char *const rung_names[] = {"exact", "nearest", "default", "model",
 const char *mlaf_source_name(mlaf_source s) { return (unsigned)s < MLAF_SRC_COUNT ? source_names[s] : "unknown"; }
 const char *mlaf_outcome_name(mlaf_outcome o) { return (unsigned)o < MLAF_OUT_COUNT ? outcome_names[o] : "unknown"; }
 const char *mlaf_rung_name(mlaf_rung r) { return (unsigned)r <= MLAF_RUNG_BASELINE ? rung_names[r] : "unknown"; }
+
+bool mlaf_choice_wants_workspace(const mlaf_choice *c) {
+  const mlaf_calls *calls = c->at.op ? c->at.op->calls : NULL;
+  return mlaf_is_library(c->variant) || (calls && calls->libraries && c->kernels[1].template_name[0]);
+}
 
 #define BY " (by " /* compiler */
 

@@ -20,11 +20,6 @@ typedef struct mlaf_kernel_ref {
 /* Tells by a variant's name whether its first kernel is a vendor library's product (gen/projection/library.lua). */
 static inline bool mlaf_is_library(const char *variant) { return !strncmp(variant, "lib:", 4); }
 
-/* Tells so whether its product wants workspace: a plan takes it where its caller allows a library's. */
-static inline bool mlaf_wants_workspace(const char *variant) {
-  return mlaf_is_library(variant) || !strncmp(variant, "normed_fp8:", 11);
-}
-
 /* Stages up to the last one that has a kernel. */
 static inline int mlaf_stages_of(const mlaf_kernel_ref kernels[MLAF_STAGES_MAX]) {
   int n = MLAF_STAGES_MAX;

@@ -296,7 +296,7 @@ static bool library_serves(const planner *p, const mlaf_choice *c, mlaf_err *why
 
 /* A kernel that wants workspace serves as a library's product does, where the caller allows one. */
 static bool workspace_serves(const planner *p, const mlaf_choice *c, mlaf_err *why) {
-  if (p->opts->flags & MLAF_PLAN_LIBRARY || mlaf_is_library(c->variant) || !mlaf_wants_workspace(c->variant)) return true;
+  if (p->opts->flags & MLAF_PLAN_LIBRARY || mlaf_is_library(c->variant) || !mlaf_choice_wants_workspace(c)) return true;
   mlaf_fail(why, MLAF_E_NOT_TUNED, "it wants workspace, which the caller does not allow (MLAF_PLAN_LIBRARY)");
   return false;
 }

@@ -175,7 +175,7 @@ TEST(factors_of_a_norm) {
   }
   if (mlaf_gen_known_library(gen, problem, TARGET, &list, &n, &err)) fail_msg("%s", err.text);
   assert_int_equal(n, 1);
-  assert_true(mlaf_wants_workspace(list[0].name) && !mlaf_is_library(list[0].name));
+  assert_true(list[0].kernels[1].template_name && !mlaf_is_library(list[0].name));
   mlaf_bound b = {.point = point(problem), .knob = 1};
   for (int i = 0; i < 2; i++) {
     const mlaf_kernel_desc *k = &list[0].kernels[i];
