@@ -15,12 +15,9 @@ void mlaf_cli_bench_ceilings(const bench_out *o) {
   const mlaf_ceilings *x = o->ceilings;
   if (o->c->json) {
     cJSON *e = mlaf_cli_event("ceilings");
-    cJSON_AddNumberToObject(e, "gbytes_per_s", x->bytes_per_ns);
-    cJSON_AddNumberToObject(e, "tflops", x->flops_per_ns / 1e3);
-    cJSON_AddBoolToObject(e, "bytes_measured", x->bytes_measured);
-    cJSON_AddBoolToObject(e, "flops_measured", x->flops_measured);
-    cJSON_AddStringToObject(e, "bytes_from", x->bytes_from);
-    cJSON_AddStringToObject(e, "flops_from", x->flops_from);
+    mlaf_cli_json(e, NUMBER("gbytes_per_s", x->bytes_per_ns), NUMBER("tflops", x->flops_per_ns / 1e3),
+                  FLAG("bytes_measured", x->bytes_measured), FLAG("flops_measured", x->flops_measured),
+                  TEXT("bytes_from", x->bytes_from), TEXT("flops_from", x->flops_from));
     mlaf_cli_emit(e);
     return;
   }
@@ -33,24 +30,15 @@ static void print_json(const bench_out *o, const bench_case *x, const cli_subjec
   mlaf_point_print(&x->problem, problem, sizeof problem);
   cJSON *e = mlaf_cli_event("bench");
   if (x->set[0]) cJSON_AddStringToObject(e, "set", x->set);
-  cJSON_AddStringToObject(e, "problem", problem);
-  cJSON_AddNumberToObject(e, "tokens", (double)f->tokens);
-  cJSON_AddStringToObject(e, "device", mlaf_ctx_device_id(o->c->ctx));
-  cJSON_AddStringToObject(e, "variant", s->variant);
-  cJSON_AddStringToObject(e, "rung", s->rung);
-  cJSON_AddNumberToObject(e, "compiles", s->compiles);
-  cJSON_AddNumberToObject(e, "plan_ms", s->plan_s * 1e3);
-  cJSON_AddNumberToObject(e, "knob", mlaf_loaded_knob(s->loaded));
-  cJSON_AddStringToObject(e, "pass", pass_of(o));
-  cJSON_AddNumberToObject(e, "sets", f->sets);
-  cJSON_AddBoolToObject(e, "verified", f->verified);
+  mlaf_cli_json(e, TEXT("problem", problem), NUMBER("tokens", f->tokens), TEXT("device", mlaf_ctx_device_id(o->c->ctx)),
+                TEXT("variant", s->variant), TEXT("rung", s->rung), NUMBER("compiles", s->compiles),
+                NUMBER("plan_ms", s->plan_s * 1e3), NUMBER("knob", mlaf_loaded_knob(s->loaded)), TEXT("pass", pass_of(o)),
+                NUMBER("sets", f->sets), FLAG("verified", f->verified));
   if (f->verified) cJSON_AddNumberToObject(e, "error", f->error);
   mlaf_cli_json_timing(e, &f->timing);
-  cJSON_AddNumberToObject(e, "tflops", f->work.flops / f->timing.ns / 1e3);
-  cJSON_AddNumberToObject(e, "gbytes_per_s", rate_of(f));
-  cJSON_AddNumberToObject(e, "roofline_ns", f->floor_ns);
-  cJSON_AddStringToObject(e, "bound", f->compute_bound ? "C" : "M");
-  cJSON_AddNumberToObject(e, "roofline_ratio", f->floor_ns / f->timing.ns);
+  mlaf_cli_json(e, NUMBER("tflops", f->work.flops / f->timing.ns / 1e3), NUMBER("gbytes_per_s", rate_of(f)),
+                NUMBER("roofline_ns", f->floor_ns), TEXT("bound", f->compute_bound ? "C" : "M"),
+                NUMBER("roofline_ratio", f->floor_ns / f->timing.ns));
   mlaf_cli_emit(e);
 }
 
@@ -142,10 +130,8 @@ void mlaf_cli_bench_failed(const bench_out *o, const bench_case *x, const cli_su
   mlaf_point_print(&x->problem, problem, sizeof problem);
   if (o->c->json) {
     cJSON *e = mlaf_cli_event("bench_failed");
-    cJSON_AddStringToObject(e, "problem", problem);
-    cJSON_AddStringToObject(e, "variant", s->variant);
-    cJSON_AddStringToObject(e, "status", mlaf_status_name(why->status));
-    cJSON_AddStringToObject(e, "message", why->text);
+    mlaf_cli_json(e, TEXT("problem", problem), TEXT("variant", s->variant), TEXT("status", mlaf_status_name(why->status)),
+                  TEXT("message", why->text));
     mlaf_cli_emit(e);
     return;
   }

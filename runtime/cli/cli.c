@@ -145,9 +145,7 @@ int mlaf_cli_fail(cli *c) {
   fprintf(stderr, "mlaforge: %s: %s\n", mlaf_status_text(c->err.status), c->err.text);
   if (c->json) {
     cJSON *e = mlaf_cli_event("error");
-    cJSON_AddStringToObject(e, "status", mlaf_status_name(c->err.status));
-    cJSON_AddStringToObject(e, "message", c->err.text);
-    cJSON_AddNumberToObject(e, "exit", code);
+    mlaf_cli_json(e, TEXT("status", mlaf_status_name(c->err.status)), TEXT("message", c->err.text), NUMBER("exit", code));
     mlaf_cli_emit(e);
   }
   return code;

@@ -220,6 +220,24 @@ void mlaf_cli_table_drop(cli_table *t);
 void mlaf_cli_tables_flush(void);
 /* {"schema": "mlaforge.<name>", "version": 1} */
 cJSON *mlaf_cli_event(const char *name);
+/* Adds members to an object, in this order: mlaf_cli_json(o, TEXT("variant", name), NUMBER("knob", 4), FLAG("hot", true)). */
+typedef struct cli_member {
+  const char *name;
+  cJSON *(*make)(const struct cli_member *m);
+  const char *text;
+  double number;
+  bool flag;
+} cli_member;
+cJSON *mlaf_cli_json_text(const cli_member *m);
+cJSON *mlaf_cli_json_number(const cli_member *m);
+cJSON *mlaf_cli_json_flag(const cli_member *m);
+void mlaf_cli_json_members(cJSON *to, const cli_member *members, size_t n);
+#define TEXT(its_name, x) {.name = its_name, .make = mlaf_cli_json_text, .text = (x)}
+#define NUMBER(its_name, x) {.name = its_name, .make = mlaf_cli_json_number, .number = (double)(x)}
+#define FLAG(its_name, x) {.name = its_name, .make = mlaf_cli_json_flag, .flag = (x)}
+#define mlaf_cli_json(to, ...)                                                                                                \
+  mlaf_cli_json_members(to, (const cli_member[]){__VA_ARGS__},                                                                \
+                        sizeof((const cli_member[]){__VA_ARGS__}) / sizeof(cli_member))
 /* Prints one line and frees. */
 void mlaf_cli_emit(cJSON *event);
 /* One field for each stage of the problem's operation, null where the variant has no such kernel. */

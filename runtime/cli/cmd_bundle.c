@@ -103,16 +103,10 @@ static bool on_progress(void *user, const char *activity, const char *target, si
 static void report(const cli *c, const mlaf_bundle_made *m, double seconds) {
   if (c->json) {
     cJSON *e = mlaf_cli_event("bundle");
-    cJSON_AddStringToObject(e, "directory", c->given[O_OUT]);
-    cJSON_AddStringToObject(e, "sha256", m->hash);
-    cJSON_AddNumberToObject(e, "problems", (double)m->plans);
-    cJSON_AddNumberToObject(e, "tuned", (double)m->tuned);
-    cJSON_AddNumberToObject(e, "kernels", (double)m->kernels);
-    cJSON_AddNumberToObject(e, "unverified", (double)m->unverified);
-    cJSON_AddNumberToObject(e, "dropped", (double)m->dropped);
-    cJSON_AddNumberToObject(e, "code_bytes", (double)m->code_bytes);
-    cJSON_AddNumberToObject(e, "compiled", (double)m->compiled);
-    cJSON_AddNumberToObject(e, "seconds", seconds);
+    mlaf_cli_json(e, TEXT("directory", c->given[O_OUT]), TEXT("sha256", m->hash), NUMBER("problems", m->plans),
+                  NUMBER("tuned", m->tuned), NUMBER("kernels", m->kernels), NUMBER("unverified", m->unverified),
+                  NUMBER("dropped", m->dropped), NUMBER("code_bytes", m->code_bytes), NUMBER("compiled", m->compiled),
+                  NUMBER("seconds", seconds));
     mlaf_cli_emit(e);
     return;
   }

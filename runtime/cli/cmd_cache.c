@@ -29,14 +29,8 @@ static void entry_row(listing *l, const mlaf_cache_entry *e) {
   char day[16];
   if (l->c->json) {
     cJSON *x = mlaf_cli_event("cache_entry");
-    cJSON_AddStringToObject(x, "path", e->path);
-    cJSON_AddStringToObject(x, "target", e->target);
-    cJSON_AddStringToObject(x, "key", e->key);
-    cJSON_AddStringToObject(x, "kind", kind_name(e->kind));
-    cJSON_AddStringToObject(x, "name", e->name);
-    cJSON_AddStringToObject(x, "toolchain", e->toolchain);
-    cJSON_AddNumberToObject(x, "bytes", (double)e->size);
-    cJSON_AddNumberToObject(x, "used", (double)e->used);
+    mlaf_cli_json(x, TEXT("path", e->path), TEXT("target", e->target), TEXT("key", e->key), TEXT("kind", kind_name(e->kind)),
+                  TEXT("name", e->name), TEXT("toolchain", e->toolchain), NUMBER("bytes", e->size), NUMBER("used", e->used));
     if (e->fault) cJSON_AddStringToObject(x, "why", e->fault);
     mlaf_cli_emit(x);
     return;
@@ -172,10 +166,8 @@ static int seed(cli *c, mlaf_cache *cache) {
   if (status != MLAF_OK) return mlaf_cli_fail(c);
   if (c->json) {
     cJSON *e = mlaf_cli_event("cache_seed");
-    cJSON_AddNumberToObject(e, "taken", (double)s.taken);
-    cJSON_AddNumberToObject(e, "refused", (double)s.refused);
-    cJSON_AddNumberToObject(e, "unwritten", (double)s.unwritten);
-    cJSON_AddBoolToObject(e, "dry_run", s.dry);
+    mlaf_cli_json(e, NUMBER("taken", s.taken), NUMBER("refused", s.refused), NUMBER("unwritten", s.unwritten),
+                  FLAG("dry_run", s.dry));
     mlaf_cli_emit(e);
   } else {
     printf(s.dry ? "%zu code objects of %s would be in %s" : "%zu code objects of %s are in %s now", s.taken, from, cache->dir);

@@ -73,8 +73,7 @@ static void json_evidence(cJSON *to, const rig_evidence *e) {
   cJSON *o = cJSON_AddObjectToObject(to, "hot_loop");
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     cJSON_AddNumberToObject(o, fields[i].name, fields[i].value);
-  cJSON_AddNumberToObject(o, "other_per_mfma", e->other_per_mfma);
-  cJSON_AddStringToObject(o, "source", e->executed ? "executed" : "static");
+  mlaf_cli_json(o, NUMBER("other_per_mfma", e->other_per_mfma), TEXT("source", e->executed ? "executed" : "static"));
 }
 
 /* The columns behind the resources. "other/mfma" is what the guide's tables call non-MFMA instructions per MFMA. */
@@ -92,22 +91,12 @@ static void report(work *w, const cli_kernel *k, const mlaf_compile_job *job, co
                    const char *finding, const rig_evidence *evidence) {
   if (w->c->json) {
     cJSON *e = mlaf_cli_event("kernel");
-    cJSON_AddStringToObject(e, "symbol", k->desc->symbol);
-    cJSON_AddStringToObject(e, "template", k->desc->template_name);
-    cJSON_AddStringToObject(e, "params", k->desc->params);
-    cJSON_AddStringToObject(e, "variant", k->variant);
-    cJSON_AddStringToObject(e, "status", mlaf_status_name(job->status));
-    cJSON_AddStringToObject(e, "finding", finding);
-    cJSON_AddStringToObject(e, "code_key", job->key);
-    cJSON_AddNumberToObject(e, "code_bytes", (double)job->code_size);
-    cJSON_AddBoolToObject(e, "cached", job->cached);
-    cJSON_AddNumberToObject(e, "seconds", job->seconds);
-    cJSON_AddNumberToObject(e, "vgpr", mlaf_resources_vgpr(m));
-    cJSON_AddNumberToObject(e, "agpr", m->agpr_count);
-    cJSON_AddNumberToObject(e, "sgpr", m->sgpr_count);
-    cJSON_AddNumberToObject(e, "spills", m->vgpr_spills + m->sgpr_spills);
-    cJSON_AddNumberToObject(e, "lds_bytes", m->lds_bytes);
-    cJSON_AddNumberToObject(e, "scratch_bytes", m->scratch_bytes);
+    mlaf_cli_json(e, TEXT("symbol", k->desc->symbol), TEXT("template", k->desc->template_name), TEXT("params", k->desc->params),
+                  TEXT("variant", k->variant), TEXT("status", mlaf_status_name(job->status)), TEXT("finding", finding),
+                  TEXT("code_key", job->key), NUMBER("code_bytes", job->code_size), FLAG("cached", job->cached),
+                  NUMBER("seconds", job->seconds), NUMBER("vgpr", mlaf_resources_vgpr(m)), NUMBER("agpr", m->agpr_count),
+                  NUMBER("sgpr", m->sgpr_count), NUMBER("spills", m->vgpr_spills + m->sgpr_spills),
+                  NUMBER("lds_bytes", m->lds_bytes), NUMBER("scratch_bytes", m->scratch_bytes));
     if (mlaf_cli_has(w->c, O_EVIDENCE)) json_evidence(e, evidence);
     mlaf_cli_emit(e);
     return;

@@ -171,8 +171,7 @@ static mlaf_status write_out(cli *c, const char *shell, void (*print)(writer *w)
   bool failed = !w.to || w.values.failed || (c->json && fclose(w.to));
   if (c->json && !failed) {
     cJSON *e = mlaf_cli_event("completion");
-    cJSON_AddStringToObject(e, "shell", shell);
-    cJSON_AddStringToObject(e, "script", text);
+    mlaf_cli_json(e, TEXT("shell", shell), TEXT("script", text));
     mlaf_cli_emit(e);
   }
   free(text);

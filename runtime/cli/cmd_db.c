@@ -35,16 +35,10 @@ static bool show_choice(void *user, const char *device, const mlaf_choice *x) {
   l->rows++;
   if (l->c->json) {
     cJSON *e = mlaf_cli_event("choice");
-    cJSON_AddStringToObject(e, "layer", mlaf_layer_name(x->layer));
-    cJSON_AddStringToObject(e, "device", device);
-    cJSON_AddStringToObject(e, "problem", x->problem);
-    cJSON_AddStringToObject(e, "lengths", x->lengths);
-    cJSON_AddStringToObject(e, "variant", x->variant);
-    cJSON_AddNumberToObject(e, "knob", x->knob);
-    cJSON_AddStringToObject(e, "source", mlaf_source_name(x->source));
-    cJSON_AddNumberToObject(e, "ns", x->ns);
-    cJSON_AddNumberToObject(e, "margin", x->margin);
-    cJSON_AddNumberToObject(e, "error", x->error);
+    mlaf_cli_json(e, TEXT("layer", mlaf_layer_name(x->layer)), TEXT("device", device), TEXT("problem", x->problem),
+                  TEXT("lengths", x->lengths), TEXT("variant", x->variant), NUMBER("knob", x->knob),
+                  TEXT("source", mlaf_source_name(x->source)), NUMBER("ns", x->ns), NUMBER("margin", x->margin),
+                  NUMBER("error", x->error));
     mlaf_cli_json_kernels(e, x->problem, x->kernels);
     mlaf_cli_emit(e);
   } else {
@@ -67,9 +61,7 @@ static bool show_miss(void *user, const char *device, const char *problem, int64
   l->rows++;
   if (l->c->json) {
     cJSON *e = mlaf_cli_event("miss");
-    cJSON_AddStringToObject(e, "device", device);
-    cJSON_AddStringToObject(e, "problem", problem);
-    cJSON_AddNumberToObject(e, "count", (double)count);
+    mlaf_cli_json(e, TEXT("device", device), TEXT("problem", problem), NUMBER("count", count));
     mlaf_cli_emit(e);
   } else {
     mlaf_cli_table_cell(l->table, "%lld", (long long)count);
@@ -82,8 +74,7 @@ static bool show_miss(void *user, const char *device, const char *problem, int64
 static void sample_row(const listing *l, const char *device, const mlaf_sample *s) {
   if (l->c->json) {
     cJSON *e = mlaf_cli_event("sample");
-    cJSON_AddStringToObject(e, "device", device);
-    cJSON_AddStringToObject(e, "problem", l->problem);
+    mlaf_cli_json(e, TEXT("device", device), TEXT("problem", l->problem));
     mlaf_cli_json_sample(e, l->problem, s);
     mlaf_cli_emit(e);
     return;
@@ -238,10 +229,7 @@ static int import_text(cli *c) {
   free(text);
   if (status == MLAF_OK && c->json) {
     cJSON *e = mlaf_cli_event("import");
-    cJSON_AddStringToObject(e, "file", path);
-    cJSON_AddStringToObject(e, "database", mlaf_db_path(db));
-    cJSON_AddNumberToObject(e, "choices", (double)n);
-    cJSON_AddBoolToObject(e, "dry_run", dry);
+    mlaf_cli_json(e, TEXT("file", path), TEXT("database", mlaf_db_path(db)), NUMBER("choices", n), FLAG("dry_run", dry));
     mlaf_cli_emit(e);
   } else if (status == MLAF_OK) {
     printf("%zu choices %s from %s into %s\n", n, dry ? "would be read" : "read", path, mlaf_db_path(db));

@@ -305,13 +305,9 @@ int mlaf_cli_embed(cli *c) {
   if (st == MLAF_OK) warn_of_older(&x);
   if (st == MLAF_OK && c->json) {
     cJSON *e = mlaf_cli_event("embed");
-    cJSON_AddStringToObject(e, "directory", c->given[O_OUT]);
-    cJSON_AddStringToObject(e, "name", x.name);
-    cJSON_AddStringToObject(e, "bundle", b->hash);
-    cJSON_AddNumberToObject(e, "targets", (double)x.targets);
-    cJSON_AddNumberToObject(e, "kernels", (double)x.kernels);
-    cJSON_AddNumberToObject(e, "rows", (double)x.rows);
-    cJSON_AddNumberToObject(e, "code_bytes", (double)x.bytes);
+    mlaf_cli_json(e, TEXT("directory", c->given[O_OUT]), TEXT("name", x.name), TEXT("bundle", b->hash),
+                  NUMBER("targets", x.targets), NUMBER("kernels", x.kernels), NUMBER("rows", x.rows),
+                  NUMBER("code_bytes", x.bytes));
     mlaf_cli_emit(e);
   } else if (st == MLAF_OK) {
     printf("%zu kernels (%.2f MB) and %zu rows for %zu targets in %s: %s.h %s.c", x.kernels, (double)x.bytes / 1e6, x.rows,

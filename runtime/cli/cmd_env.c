@@ -15,21 +15,12 @@ static void print_device(const cli *c, const mlaf_device_ops *ops, int ordinal, 
   const mlaf_device_info *d = dev ? mlaf_info(dev) : NULL;
   if (c->json) {
     cJSON *e = mlaf_cli_event("device");
-    cJSON_AddStringToObject(e, "backend", ops->name);
-    cJSON_AddNumberToObject(e, "ordinal", ordinal);
-    cJSON_AddBoolToObject(e, "works", d != NULL);
+    mlaf_cli_json(e, TEXT("backend", ops->name), NUMBER("ordinal", ordinal), FLAG("works", d != NULL));
     if (!d) cJSON_AddStringToObject(e, "reason", why);
     if (d) {
-      cJSON_AddStringToObject(e, "id", d->id);
-      cJSON_AddStringToObject(e, "name", d->name);
-      cJSON_AddStringToObject(e, "target", d->full_target);
-      cJSON_AddStringToObject(e, "driver", d->driver);
-      cJSON_AddStringToObject(e, "place", d->place);
-      cJSON_AddNumberToObject(e, "compute_units", d->compute_units);
-      cJSON_AddNumberToObject(e, "xcc", d->xcc);
-      cJSON_AddNumberToObject(e, "lds_bytes", d->lds_bytes);
-      cJSON_AddNumberToObject(e, "mem_bytes", (double)d->mem_bytes);
-      cJSON_AddNumberToObject(e, "clock_mhz", d->clock_mhz);
+      mlaf_cli_json(e, TEXT("id", d->id), TEXT("name", d->name), TEXT("target", d->full_target), TEXT("driver", d->driver),
+                    TEXT("place", d->place), NUMBER("compute_units", d->compute_units), NUMBER("xcc", d->xcc),
+                    NUMBER("lds_bytes", d->lds_bytes), NUMBER("mem_bytes", d->mem_bytes), NUMBER("clock_mhz", d->clock_mhz));
     }
     mlaf_cli_emit(e);
   } else if (d) {

@@ -37,13 +37,9 @@ static void list_kernels(const cli *c, const cli_kernel *k, size_t n, const char
   for (size_t i = 0; i < n; i++) {
     if (c->json) {
       cJSON *e = mlaf_cli_event("source");
-      cJSON_AddStringToObject(e, "symbol", k[i].desc->symbol);
-      cJSON_AddStringToObject(e, "target", target);
-      cJSON_AddStringToObject(e, "template", k[i].desc->template_name);
-      cJSON_AddStringToObject(e, "params", k[i].desc->params);
-      cJSON_AddStringToObject(e, "template_hash", k[i].desc->template_hash);
-      cJSON_AddStringToObject(e, "src_hash", k[i].src_hash);
-      cJSON_AddStringToObject(e, "variant", k[i].variant);
+      mlaf_cli_json(e, TEXT("symbol", k[i].desc->symbol), TEXT("target", target), TEXT("template", k[i].desc->template_name),
+                    TEXT("params", k[i].desc->params), TEXT("template_hash", k[i].desc->template_hash),
+                    TEXT("src_hash", k[i].src_hash), TEXT("variant", k[i].variant));
       if (!c->given[O_OUT]) cJSON_AddStringToObject(e, "source", k[i].source);
       mlaf_cli_emit(e);
       continue;

@@ -67,17 +67,10 @@ static void print_check(const cli *c, const layer_rig *r, const layer_tolerance 
   const layer_setup *s = &r->setup;
   if (c->json) {
     cJSON *e = mlaf_cli_event("layer_check");
-    cJSON_AddStringToObject(e, "model", s->model->name);
-    cJSON_AddNumberToObject(e, "tp", s->tp);
-    cJSON_AddStringToObject(e, "weights", layer_encoding(s->encoding));
-    cJSON_AddNumberToObject(e, "batch", s->batch);
-    cJSON_AddNumberToObject(e, "ctx", r->desc.ctx_max);
-    cJSON_AddNumberToObject(e, "outputs", (double)x->tokens);
-    cJSON_AddNumberToObject(e, "worst", x->worst);
-    cJSON_AddNumberToObject(e, "rms", x->rms);
-    cJSON_AddNumberToObject(e, "rows", (double)x->rows);
-    cJSON_AddNumberToObject(e, "row_worst", x->row_worst);
-    cJSON_AddNumberToObject(e, "untouched", (double)x->untouched);
+    mlaf_cli_json(e, TEXT("model", s->model->name), NUMBER("tp", s->tp), TEXT("weights", layer_encoding(s->encoding)),
+                  NUMBER("batch", s->batch), NUMBER("ctx", r->desc.ctx_max), NUMBER("outputs", x->tokens),
+                  NUMBER("worst", x->worst), NUMBER("rms", x->rms), NUMBER("rows", x->rows), NUMBER("row_worst", x->row_worst),
+                  NUMBER("untouched", x->untouched));
     if (r->desc.index_heads) cJSON_AddNumberToObject(e, "key_worst", x->key_worst);
     if (r->desc.index_heads) cJSON_AddNumberToObject(e, "list_worst", x->list_worst);
     mlaf_cli_emit(e);

@@ -36,10 +36,8 @@ static void model_json(const mlaf_model *m, const model_numbers *n) {
   cJSON_AddStringToObject(e, "name", m->name);
   for (int i = 0; i < WHOLES; i++) cJSON_AddNumberToObject(e, n->whole[i].name, n->whole[i].value);
   for (int i = 0; i < REALS; i++) cJSON_AddNumberToObject(e, n->real[i].name, n->real[i].value);
-  cJSON_AddStringToObject(e, "style", styles[m->rotation.style]);
-  cJSON_AddStringToObject(e, "index_style", styles[m->index_style]);
-  cJSON_AddStringToObject(e, "unverified", m->unverified);
-  cJSON_AddStringToObject(e, "source", m->source);
+  mlaf_cli_json(e, TEXT("style", styles[m->rotation.style]), TEXT("index_style", styles[m->index_style]),
+                TEXT("unverified", m->unverified), TEXT("source", m->source));
   mlaf_cli_emit(e);
 }
 

@@ -223,11 +223,8 @@ static void json_use(cJSON *to, const mlaf_profile *p) {
   for (int i = 0; i < p->n_uses; i++) {
     const mlaf_profile_use *u = &p->use[i];
     cJSON *o = cJSON_CreateObject();
-    cJSON_AddStringToObject(o, "name", u->name);
-    cJSON_AddNumberToObject(o, "bytes", u->bytes);
-    cJSON_AddNumberToObject(o, "achieved", u->achieved);
-    cJSON_AddNumberToObject(o, "ceiling", u->limit);
-    cJSON_AddStringToObject(o, "unit", u->unit);
+    mlaf_cli_json(o, TEXT("name", u->name), NUMBER("bytes", u->bytes), NUMBER("achieved", u->achieved),
+                  NUMBER("ceiling", u->limit), TEXT("unit", u->unit));
     cJSON_AddItemToArray(list, o);
   }
 }
@@ -244,8 +241,7 @@ static void json_mix(cJSON *to, const mlaf_profile *p) {
   cJSON *o = cJSON_AddObjectToObject(to, "hot_path");
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     cJSON_AddNumberToObject(o, fields[i].name, fields[i].value);
-  cJSON_AddNumberToObject(o, "other_per_mfma", e.other_per_mfma);
-  cJSON_AddNumberToObject(o, "code_bytes", (double)hot_bytes(p));
+  mlaf_cli_json(o, NUMBER("other_per_mfma", e.other_per_mfma), NUMBER("code_bytes", (double)hot_bytes(p)));
 }
 
 static void json_instructions(const cli *c, const mlaf_profile *p, size_t index) {
@@ -254,14 +250,9 @@ static void json_instructions(const cli *c, const mlaf_profile *p, size_t index)
   for (size_t i = 0; list && i < n; i++) {
     const mlaf_profile_inst *x = list[i];
     cJSON *e = mlaf_cli_event("profile_instruction");
-    cJSON_AddStringToObject(e, "source", "modelled");
-    cJSON_AddNumberToObject(e, "launch", (double)index);
-    cJSON_AddNumberToObject(e, "pc", x->pc);
-    cJSON_AddStringToObject(e, "text", x->text);
-    cJSON_AddNumberToObject(e, "executed", (double)x->on_cu);
-    cJSON_AddNumberToObject(e, "executed_in_sample", (double)x->executed);
-    cJSON_AddBoolToObject(e, "hot", x->hot);
-    cJSON_AddNumberToObject(e, "clk", cycles(x));
+    mlaf_cli_json(e, TEXT("source", "modelled"), NUMBER("launch", index), NUMBER("pc", x->pc), TEXT("text", x->text),
+                  NUMBER("executed", x->on_cu), NUMBER("executed_in_sample", x->executed), FLAG("hot", x->hot),
+                  NUMBER("clk", cycles(x)));
     cJSON *why = cJSON_AddObjectToObject(e, "clk_by_reason");
     for (int w = 0; w < p->n_whys; w++)
       if (x->clk[w] > 0) cJSON_AddNumberToObject(why, p->why_names[w], x->clk[w]);
@@ -277,30 +268,19 @@ static void json_extent(cJSON *to, const char *name, const uint32_t extent[3]) {
 
 static void print_json(const cli *c, const target *t, const mlaf_profile *p, size_t index, const mlaf_timing *timing) {
   cJSON *e = mlaf_cli_event("profile");
-  cJSON_AddStringToObject(e, "source", "modelled");
-  cJSON_AddNumberToObject(e, "launch", (double)index);
+  mlaf_cli_json(e, TEXT("source", "modelled"), NUMBER("launch", index));
   if (t->problem[0]) {
-    cJSON_AddStringToObject(e, "problem", t->problem);
-    cJSON_AddStringToObject(e, "variant", t->subject.variant);
-    cJSON_AddStringToObject(e, "rung", t->subject.rung);
+    mlaf_cli_json(e, TEXT("problem", t->problem), TEXT("variant", t->subject.variant), TEXT("rung", t->subject.rung));
   }
   cJSON_AddStringToObject(e, "kernel", p->kernel);
   json_extent(e, "grid", p->grid);
   json_extent(e, "block", p->block);
-  cJSON_AddNumberToObject(e, "workgroups_recorded", (double)p->samples);
-  cJSON_AddNumberToObject(e, "workgroup_replayed", (double)p->sample_id);
-  cJSON_AddNumberToObject(e, "workgroups_idle", (double)p->idle);
-  cJSON_AddNumberToObject(e, "kernel_ns", p->kernel_ns);
-  cJSON_AddNumberToObject(e, "launch_ns", p->launch_ns);
-  cJSON_AddNumberToObject(e, "clock_mhz", p->clock_mhz);
-  cJSON_AddNumberToObject(e, "workgroups_per_cu", p->residents);
-  cJSON_AddNumberToObject(e, "waves_per_workgroup", p->waves);
-  cJSON_AddStringToObject(e, "occupancy_limit", p->limit);
-  cJSON_AddNumberToObject(e, "registers", p->vgprs);
-  cJSON_AddNumberToObject(e, "lds_bytes", p->lds_bytes);
-  cJSON_AddNumberToObject(e, "clk", (double)p->clk);
-  cJSON_AddNumberToObject(e, "lds_clk", p->lds_clk);
-  cJSON_AddNumberToObject(e, "lds_conflict_clk", p->lds_conflict_clk);
+  mlaf_cli_json(e, NUMBER("workgroups_recorded", p->samples), NUMBER("workgroup_replayed", p->sample_id),
+                NUMBER("workgroups_idle", p->idle), NUMBER("kernel_ns", p->kernel_ns), NUMBER("launch_ns", p->launch_ns),
+                NUMBER("clock_mhz", p->clock_mhz), NUMBER("workgroups_per_cu", p->residents),
+                NUMBER("waves_per_workgroup", p->waves), TEXT("occupancy_limit", p->limit), NUMBER("registers", p->vgprs),
+                NUMBER("lds_bytes", p->lds_bytes), NUMBER("clk", p->clk), NUMBER("lds_clk", p->lds_clk),
+                NUMBER("lds_conflict_clk", p->lds_conflict_clk));
   json_states(e, p);
   json_use(e, p);
   json_mix(e, p);

@@ -196,9 +196,7 @@ int mlaf_cli_report(cli *c) {
   if (status == MLAF_OK) status = mlaf_file_write(c->given[O_OUT], page.data, page.len, &c->err);
   if (status == MLAF_OK && c->json) {
     cJSON *e = mlaf_cli_event("report");
-    cJSON_AddStringToObject(e, "file", c->given[O_OUT]);
-    cJSON_AddNumberToObject(e, "problems", (double)points);
-    cJSON_AddNumberToObject(e, "bytes", (double)page.len);
+    mlaf_cli_json(e, TEXT("file", c->given[O_OUT]), NUMBER("problems", points), NUMBER("bytes", page.len));
     mlaf_cli_emit(e);
   } else if (status == MLAF_OK) {
     /* not behind the page in the page's own file */

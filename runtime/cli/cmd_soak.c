@@ -210,17 +210,11 @@ static void report_json(const job *j, const soak_case *x, const subject *s, cons
   char problem[MLAF_POINT_TEXT_MAX];
   cJSON *e = mlaf_cli_event("soak");
   mlaf_point_print(&x->problem, problem, sizeof problem);
-  cJSON_AddStringToObject(e, "problem", problem);
-  cJSON_AddStringToObject(e, "device", mlaf_ctx_device_id(j->c->ctx));
-  cJSON_AddStringToObject(e, "variant", s->variant);
+  mlaf_cli_json(e, TEXT("problem", problem), TEXT("device", mlaf_ctx_device_id(j->c->ctx)), TEXT("variant", s->variant));
   if (j->c->given[O_BESIDE]) cJSON_AddStringToObject(e, "beside_variant", j->c->given[O_BESIDE]);
-  cJSON_AddStringToObject(e, "rung", s->rung);
-  cJSON_AddNumberToObject(e, "knob", s->loaded ? mlaf_loaded_knob(s->loaded) : 0);
-  cJSON_AddStringToObject(e, "lengths", x->lengths_text);
-  cJSON_AddStringToObject(e, "seed", j->c->given[O_SEED] ? j->c->given[O_SEED] : "1");
-  cJSON_AddBoolToObject(e, "correct", status == MLAF_OK);
-  cJSON_AddStringToObject(e, "status", mlaf_status_name(status));
-  cJSON_AddStringToObject(e, "detail", why);
+  mlaf_cli_json(e, TEXT("rung", s->rung), NUMBER("knob", s->loaded ? mlaf_loaded_knob(s->loaded) : 0),
+                TEXT("lengths", x->lengths_text), TEXT("seed", j->c->given[O_SEED] ? j->c->given[O_SEED] : "1"),
+                FLAG("correct", status == MLAF_OK), TEXT("status", mlaf_status_name(status)), TEXT("detail", why));
   const struct {
     const char *name;
     double value;
@@ -229,10 +223,8 @@ static void report_json(const job *j, const soak_case *x, const subject *s, cons
                 {"rows", (double)r->rows}, {"page_tables", r->sets}, {"pool_bytes", (double)r->pool_bytes},
                 {"l2_bytes", (double)mlaf_info(mlaf_ctx_device(j->c->ctx))->l2_bytes}, {"seconds", r->seconds}};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) cJSON_AddNumberToObject(e, counts[i].name, counts[i].value);
-  cJSON_AddBoolToObject(e, "traffic", r->traffic);
-  cJSON_AddBoolToObject(e, "stopped", r->stopped);
-  cJSON_AddStringToObject(e, "checked", r->checked);
-  cJSON_AddNumberToObject(e, "checked_rows", (double)r->checked_rows);
+  mlaf_cli_json(e, FLAG("traffic", r->traffic), FLAG("stopped", r->stopped), TEXT("checked", r->checked),
+                NUMBER("checked_rows", r->checked_rows));
   add_finite(e, "error", r->error);
   add_finite(e, "row_error", r->row_error);
   add_finite(e, "lse_of_bound", r->lse_ratio);

@@ -71,12 +71,10 @@ size_t mlaf_cli_distinct(const mlaf_variant *list, size_t n, size_t tries) {
 static void space_row(const cli *c, cli_table *t, const mlaf_variant *v) {
   if (c->json) {
     cJSON *e = mlaf_cli_event("space");
-    cJSON_AddStringToObject(e, "variant", v->name);
-    cJSON_AddNumberToObject(e, "knob", v->knob);
+    mlaf_cli_json(e, TEXT("variant", v->name), NUMBER("knob", v->knob));
     if (v->rejected) cJSON_AddStringToObject(e, "rejected", v->rejected);
     else cJSON_AddNumberToObject(e, "model_ns", v->model_ns);
-    cJSON_AddNumberToObject(e, "lds_bytes", v->kernels[0].lds_bytes);
-    cJSON_AddNumberToObject(e, "vgpr_budget", v->kernels[0].vgpr_budget);
+    mlaf_cli_json(e, NUMBER("lds_bytes", v->kernels[0].lds_bytes), NUMBER("vgpr_budget", v->kernels[0].vgpr_budget));
     mlaf_cli_emit(e);
     return;
   }
@@ -139,12 +137,8 @@ static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *inf
   mlaf_point_print(&g->list[g->at], problem, sizeof problem);
   if (c->json) {
     cJSON *e = mlaf_cli_event("would_tune");
-    cJSON_AddStringToObject(e, "problem", problem);
-    cJSON_AddNumberToObject(e, "candidates", (double)candidates);
-    cJSON_AddNumberToObject(e, "rejected", (double)(n - candidates));
-    cJSON_AddNumberToObject(e, "at_most", (double)limit);
-    cJSON_AddNumberToObject(e, "samples", (double)known);
-    cJSON_AddNumberToObject(e, "estimate_s", here);
+    mlaf_cli_json(e, TEXT("problem", problem), NUMBER("candidates", candidates), NUMBER("rejected", (double)(n - candidates)),
+                  NUMBER("at_most", limit), NUMBER("samples", known), NUMBER("estimate_s", here));
     mlaf_cli_emit(e);
   } else {
     char time[32];
@@ -259,12 +253,8 @@ static void print_total(const campaign *g, mlaf_status status) {
   if (g->n == 1) return;
   if (c->json) {
     cJSON *e = mlaf_cli_event("campaign");
-    cJSON_AddNumberToObject(e, "problems", (double)g->n);
-    cJSON_AddNumberToObject(e, "finished", (double)g->at);
-    cJSON_AddNumberToObject(e, "choices", (double)g->choices);
-    cJSON_AddNumberToObject(e, "candidates", (double)g->tried);
-    cJSON_AddNumberToObject(e, "failed", (double)g->failed);
-    cJSON_AddNumberToObject(e, "seconds", seconds);
+    mlaf_cli_json(e, NUMBER("problems", g->n), NUMBER("finished", g->at), NUMBER("choices", g->choices),
+                  NUMBER("candidates", g->tried), NUMBER("failed", g->failed), NUMBER("seconds", seconds));
     mlaf_cli_emit(e);
   } else {
     printf("%zu of %zu problems finished%s, %zu with a choice, %zu candidates (%zu failed), %.1f s; recorded in %s\n", g->at,

@@ -56,13 +56,9 @@ static void report(job *j, const char *variant, const char *suite, const mlaf_ve
                    const char *why) {
   if (j->c->json) {
     cJSON *e = mlaf_cli_event("verify");
-    cJSON_AddStringToObject(e, "variant", variant);
-    cJSON_AddStringToObject(e, "cases", suite);
-    cJSON_AddBoolToObject(e, "correct", status == MLAF_OK);
-    cJSON_AddStringToObject(e, "status", mlaf_status_name(status));
-    cJSON_AddStringToObject(e, "detail", why);
-    cJSON_AddNumberToObject(e, "runs", r->cases);
-    cJSON_AddNumberToObject(e, "rows", (double)r->rows);
+    mlaf_cli_json(e, TEXT("variant", variant), TEXT("cases", suite), FLAG("correct", status == MLAF_OK),
+                  TEXT("status", mlaf_status_name(status)), TEXT("detail", why), NUMBER("runs", r->cases),
+                  NUMBER("rows", r->rows));
     /* JSON has no infinity: an error that is one stays away, `correct` says it all */
     if (isfinite(r->error)) cJSON_AddNumberToObject(e, "error", r->error);
     if (isfinite(r->row_error)) cJSON_AddNumberToObject(e, "row_error", r->row_error);

@@ -77,15 +77,9 @@ int mlaf_cli_db_merge(cli *c) {
     if (status != MLAF_OK) mlaf_fail_prefix(&c->err, status, "%s", c->arguments[i]);
     else if (c->json) {
       cJSON *e = mlaf_cli_event("merge");
-      cJSON_AddStringToObject(e, "file", c->arguments[i]);
-      cJSON_AddNumberToObject(e, "samples", (double)m.samples);
-      cJSON_AddNumberToObject(e, "known", (double)m.known);
-      cJSON_AddNumberToObject(e, "choices", (double)m.choices);
-      cJSON_AddNumberToObject(e, "misses", (double)m.misses);
-      cJSON_AddNumberToObject(e, "left_out", (double)m.left_out);
-      cJSON_AddNumberToObject(e, "problems", (double)m.problems);
-      cJSON_AddBoolToObject(e, "dry_run", dry);
-      cJSON_AddBoolToObject(e, "by_pages", by_pages);
+      mlaf_cli_json(e, TEXT("file", c->arguments[i]), NUMBER("samples", m.samples), NUMBER("known", m.known),
+                    NUMBER("choices", m.choices), NUMBER("misses", m.misses), NUMBER("left_out", m.left_out),
+                    NUMBER("problems", m.problems), FLAG("dry_run", dry), FLAG("by_pages", by_pages));
       mlaf_cli_emit(e);
     } else {
       if (by_pages) printf("%s is damaged, so this is what its pages hold:\n", c->arguments[i]);
@@ -150,15 +144,13 @@ static void difference(const cli *c, cli_table *t, const row *a, const row *b) {
   const char *what = !a ? "added" : !b ? "removed" : strcmp(a->choice.variant, b->choice.variant) ? "variant" : "time";
   if (c->json) {
     cJSON *e = mlaf_cli_event("difference");
-    cJSON_AddStringToObject(e, "what", what);
-    cJSON_AddStringToObject(e, "of", a ? a->key : b->key);
+    mlaf_cli_json(e, TEXT("what", what), TEXT("of", a ? a->key : b->key));
     const row *side[] = {a, b};
     for (int i = 0; i < 2; i++) {
       cJSON *o = side[i] ? cJSON_AddObjectToObject(e, i ? "new" : "old") : cJSON_AddNullToObject(e, i ? "new" : "old");
       if (!side[i]) continue;
-      cJSON_AddStringToObject(o, "variant", side[i]->choice.variant);
-      cJSON_AddNumberToObject(o, "ns", side[i]->choice.ns);
-      cJSON_AddStringToObject(o, "source", mlaf_source_name(side[i]->choice.source));
+      mlaf_cli_json(o, TEXT("variant", side[i]->choice.variant), NUMBER("ns", side[i]->choice.ns),
+                    TEXT("source", mlaf_source_name(side[i]->choice.source)));
     }
     mlaf_cli_emit(e);
     return;
@@ -251,14 +243,9 @@ int mlaf_cli_db_gc(cli *c) {
   if (status == MLAF_OK) status = mlaf_db_gc(db, dry, &g, &c->err);
   if (status == MLAF_OK && c->json) {
     cJSON *e = mlaf_cli_event("gc");
-    cJSON_AddBoolToObject(e, "dry_run", dry);
-    cJSON_AddNumberToObject(e, "superseded", (double)g.superseded);
-    cJSON_AddNumberToObject(e, "outdated", (double)g.outdated);
-    cJSON_AddNumberToObject(e, "choices", (double)g.choices);
-    cJSON_AddNumberToObject(e, "misses", (double)g.misses);
-    cJSON_AddNumberToObject(e, "orphans", (double)g.orphans);
-    cJSON_AddNumberToObject(e, "bytes_before", (double)g.bytes_before);
-    cJSON_AddNumberToObject(e, "bytes_after", (double)g.bytes_after);
+    mlaf_cli_json(e, FLAG("dry_run", dry), NUMBER("superseded", g.superseded), NUMBER("outdated", g.outdated),
+                  NUMBER("choices", g.choices), NUMBER("misses", g.misses), NUMBER("orphans", g.orphans),
+                  NUMBER("bytes_before", g.bytes_before), NUMBER("bytes_after", g.bytes_after));
     mlaf_cli_emit(e);
   } else if (status == MLAF_OK) {
     printf("%s %lld superseded and %lld outdated samples, %lld choices of another protocol, %lld misses tuned since, %lld rows "

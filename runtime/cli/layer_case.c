@@ -11,17 +11,11 @@ typedef struct case_run {
 
 static void print_json(const case_run *k, const case_row *row, mlaf_form form, const case_outcome *x) {
   cJSON *e = mlaf_cli_event("layer_case");
-  cJSON_AddStringToObject(e, "case", k->what->name);
-  cJSON_AddStringToObject(e, "row", row->name);
-  cJSON_AddStringToObject(e, "form", mlaf_form_names[form]);
-  cJSON_AddBoolToObject(e, "passed", x->status == MLAF_OK);
-  cJSON_AddStringToObject(e, "published", row->published[form] ? row->published[form] : "");
+  mlaf_cli_json(e, TEXT("case", k->what->name), TEXT("row", row->name), TEXT("form", mlaf_form_names[form]),
+                FLAG("passed", x->status == MLAF_OK), TEXT("published", row->published[form] ? row->published[form] : ""));
   if (x->status) cJSON_AddStringToObject(e, "why", x->why);
-  cJSON_AddNumberToObject(e, "outputs", (double)x->checked.tokens);
-  cJSON_AddNumberToObject(e, "worst", x->checked.worst);
-  cJSON_AddNumberToObject(e, "beyond", x->checked.beyond);
-  cJSON_AddStringToObject(e, "source", x->timing.source == MLAF_TIME_MODELLED ? "modelled" : "measured");
-  cJSON_AddNumberToObject(e, "ns", x->timing.ns);
+  mlaf_cli_json(e, NUMBER("outputs", x->checked.tokens), NUMBER("worst", x->checked.worst), NUMBER("beyond", x->checked.beyond),
+                TEXT("source", x->timing.source == MLAF_TIME_MODELLED ? "modelled" : "measured"), NUMBER("ns", x->timing.ns));
   mlaf_cli_emit(e);
 }
 

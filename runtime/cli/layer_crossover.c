@@ -23,9 +23,7 @@ static mlaf_status lead(void *user, int32_t n, double *out) {
     return MLAF_OK;
   }
   cJSON *e = mlaf_cli_event("layer_forms_of_prefill");
-  cJSON_AddNumberToObject(e, "tokens", n);
-  cJSON_AddNumberToObject(e, "absorbed_ns", absorbed.ns);
-  cJSON_AddNumberToObject(e, "expanded_ns", expanded.ns);
+  mlaf_cli_json(e, NUMBER("tokens", n), NUMBER("absorbed_ns", absorbed.ns), NUMBER("expanded_ns", expanded.ns));
   mlaf_cli_emit(e);
   return MLAF_OK;
 }
@@ -53,10 +51,7 @@ static mlaf_status what_holds(crossing *x, int32_t *counted, mlaf_point *problem
                             (long long)now, why, (long long)n);
     else {
       cJSON *e = mlaf_cli_event("layer_crossover_planned");
-      cJSON_AddNumberToObject(e, "keys", x->of.keys);
-      cJSON_AddNumberToObject(e, "tokens", (double)now);
-      cJSON_AddNumberToObject(e, "counted", (double)n);
-      cJSON_AddStringToObject(e, "why", why);
+      mlaf_cli_json(e, NUMBER("keys", x->of.keys), NUMBER("tokens", now), NUMBER("counted", n), TEXT("why", why));
       mlaf_cli_emit(e);
     }
   }
@@ -68,10 +63,8 @@ static void say(const crossing *x, const mlaf_point *problem, int32_t tokens) {
   const char *source = x->of.expanded.source == MLAF_TIME_MODELLED ? "modelled" : "measured";
   if (x->c->json) {
     cJSON *e = mlaf_cli_event("layer_crossover");
-    cJSON_AddStringToObject(e, "problem", mlaf_point_text(problem).s);
-    cJSON_AddNumberToObject(e, "tokens", tokens);
-    cJSON_AddStringToObject(e, "source", source);
-    cJSON_AddNumberToObject(e, "error", x->of.error);
+    mlaf_cli_json(e, TEXT("problem", mlaf_point_text(problem).s), NUMBER("tokens", tokens), TEXT("source", source),
+                  NUMBER("error", x->of.error));
     mlaf_cli_emit(e);
   } else if (tokens)
     printf("%s: from %d new tokens on expanding is faster, %s; %s. Outputs of both are within %.2e of fp64.\n",

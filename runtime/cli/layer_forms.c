@@ -38,12 +38,9 @@ static void run_form(layer_rig *r, mlaf_form form, result *x) {
 static void print_json(const layer_rig *r, mlaf_form form, const result *x) {
   const mlaf_form_cost cost = mlaf_form_costs(&r->form, form);
   cJSON *e = mlaf_cli_event("layer_form");
-  cJSON_AddStringToObject(e, "form", mlaf_form_names[form]);
-  cJSON_AddStringToObject(e, "source", r->modelled ? "modelled" : "measured");
-  cJSON_AddNumberToObject(e, "bytes", cost.bytes);
-  cJSON_AddNumberToObject(e, "flops", cost.flops);
-  cJSON_AddNumberToObject(e, "document_kilobytes", document[form].kilobytes);
-  cJSON_AddNumberToObject(e, "document_megaflops", document[form].megaflops);
+  mlaf_cli_json(e, TEXT("form", mlaf_form_names[form]), TEXT("source", r->modelled ? "modelled" : "measured"),
+                NUMBER("bytes", cost.bytes), NUMBER("flops", cost.flops),
+                NUMBER("document_kilobytes", document[form].kilobytes), NUMBER("document_megaflops", document[form].megaflops));
   if (x->status) cJSON_AddStringToObject(e, "why", x->why);
   else cJSON_AddNumberToObject(e, "ns", x->timing.ns), cJSON_AddNumberToObject(e, "error", x->checked.worst);
   mlaf_cli_emit(e);

@@ -6,17 +6,10 @@ static void print_part(const cli *c, const layer_rig *r, cli_table *t, const lay
   mlaf_plan_query(p->stage.plan, &info);
   if (!t) {
     cJSON *e = mlaf_cli_event("layer_stage");
-    cJSON_AddStringToObject(e, "stage", p->stage.name);
-    cJSON_AddStringToObject(e, "source", r->modelled ? "modelled" : "measured");
-    cJSON_AddNumberToObject(e, "ns", p->ns);
-    cJSON_AddNumberToObject(e, "alone_ns", p->alone_ns);
-    cJSON_AddNumberToObject(e, "floor_ns", p->floor_ns);
-    cJSON_AddNumberToObject(e, "share", p->ns / sum);
-    cJSON_AddNumberToObject(e, "bytes", p->stage.bytes);
-    cJSON_AddNumberToObject(e, "flops", p->stage.flops);
-    cJSON_AddStringToObject(e, "problem", info.problem);
-    cJSON_AddStringToObject(e, "variant", info.variant);
-    cJSON_AddStringToObject(e, "rung", info.rung);
+    mlaf_cli_json(e, TEXT("stage", p->stage.name), TEXT("source", r->modelled ? "modelled" : "measured"), NUMBER("ns", p->ns),
+                  NUMBER("alone_ns", p->alone_ns), NUMBER("floor_ns", p->floor_ns), NUMBER("share", p->ns / sum),
+                  NUMBER("bytes", p->stage.bytes), NUMBER("flops", p->stage.flops), TEXT("problem", info.problem),
+                  TEXT("variant", info.variant), TEXT("rung", info.rung));
     mlaf_cli_emit(e);
     return;
   }
@@ -35,10 +28,7 @@ static void print_sum(const cli *c, const layer_rig *r, const mlaf_timing *whole
   const char *source = r->modelled ? "modelled" : "measured";
   if (c->json) {
     cJSON *e = mlaf_cli_event("layer");
-    cJSON_AddStringToObject(e, "source", source);
-    cJSON_AddNumberToObject(e, "ns", whole->ns);
-    cJSON_AddNumberToObject(e, "sum_ns", sum);
-    cJSON_AddNumberToObject(e, "floor_ns", floors);
+    mlaf_cli_json(e, TEXT("source", source), NUMBER("ns", whole->ns), NUMBER("sum_ns", sum), NUMBER("floor_ns", floors));
     mlaf_cli_emit(e);
     return;
   }

@@ -143,12 +143,22 @@ void mlaf_cli_tables_flush(void) {
     if (t->n >= (size_t)t->n_columns) print_table(t, t->n - t->n % (size_t)t->n_columns);
 }
 
+cJSON *mlaf_cli_json_text(const cli_member *m) { return m->text ? cJSON_CreateString(m->text) : NULL; }
+cJSON *mlaf_cli_json_number(const cli_member *m) { return cJSON_CreateNumber(m->number); }
+cJSON *mlaf_cli_json_flag(const cli_member *m) { return cJSON_CreateBool(m->flag); }
+
+void mlaf_cli_json_members(cJSON *to, const cli_member *members, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    cJSON *x = members[i].make(&members[i]);
+    if (x && !cJSON_AddItemToObject(to, members[i].name, x)) cJSON_Delete(x);
+  }
+}
+
 cJSON *mlaf_cli_event(const char *name) {
   cJSON *event = cJSON_CreateObject();
   char schema[64];
   snprintf(schema, sizeof schema, "mlaforge.%s", name);
-  cJSON_AddStringToObject(event, "schema", schema);
-  cJSON_AddNumberToObject(event, "version", MLAF_CLI_JSON_VERSION);
+  mlaf_cli_json(event, TEXT("schema", schema), NUMBER("version", MLAF_CLI_JSON_VERSION));
   return event;
 }
 
@@ -166,14 +176,9 @@ static void json_kernel(cJSON *to, const char *name, const mlaf_kernel_ref *k) {
     return;
   }
   cJSON *o = cJSON_AddObjectToObject(to, name);
-  cJSON_AddStringToObject(o, "template", k->template_name);
-  cJSON_AddStringToObject(o, "params", k->params);
-  cJSON_AddStringToObject(o, "symbol", k->symbol);
-  cJSON_AddStringToObject(o, "template_hash", k->template_hash);
-  cJSON_AddStringToObject(o, "src_hash", k->src_hash);
-  cJSON_AddStringToObject(o, "code_key", k->code_key);
-  cJSON_AddNumberToObject(o, "threads", k->threads);
-  cJSON_AddNumberToObject(o, "rows_per_wg", k->rows_per_wg);
+  mlaf_cli_json(o, TEXT("template", k->template_name), TEXT("params", k->params), TEXT("symbol", k->symbol),
+                TEXT("template_hash", k->template_hash), TEXT("src_hash", k->src_hash), TEXT("code_key", k->code_key),
+                NUMBER("threads", k->threads), NUMBER("rows_per_wg", k->rows_per_wg));
 }
 
 void mlaf_cli_json_kernels(cJSON *to, const char *problem, const mlaf_kernel_ref kernels[MLAF_STAGES_MAX]) {
@@ -183,15 +188,10 @@ void mlaf_cli_json_kernels(cJSON *to, const char *problem, const mlaf_kernel_ref
 
 void mlaf_cli_json_timing(cJSON *to, const mlaf_timing *t) {
   cJSON *o = cJSON_AddObjectToObject(to, "timing");
-  cJSON_AddStringToObject(o, "source", t->source == MLAF_TIME_MODELLED ? "modelled" : "measured");
-  cJSON_AddNumberToObject(o, "ns", t->ns);
-  cJSON_AddNumberToObject(o, "p10_ns", t->p10_ns);
-  cJSON_AddNumberToObject(o, "p90_ns", t->p90_ns);
-  cJSON_AddNumberToObject(o, "mad_ns", t->mad_ns);
-  cJSON_AddNumberToObject(o, "samples", t->samples);
-  cJSON_AddNumberToObject(o, "clock_mhz", t->clock_mhz);
-  cJSON_AddStringToObject(o, "bound", t->bound);
-  cJSON_AddStringToObject(o, "detail", t->detail);
+  mlaf_cli_json(o, TEXT("source", t->source == MLAF_TIME_MODELLED ? "modelled" : "measured"), NUMBER("ns", t->ns),
+                NUMBER("p10_ns", t->p10_ns), NUMBER("p90_ns", t->p90_ns), NUMBER("mad_ns", t->mad_ns),
+                NUMBER("samples", t->samples), NUMBER("clock_mhz", t->clock_mhz), TEXT("bound", t->bound),
+                TEXT("detail", t->detail));
   cJSON *parts = cJSON_AddObjectToObject(o, "parts_ns");
   for (int i = 0; i < t->n_parts && i < MLAF_TIME_PARTS; i++)
     cJSON_AddNumberToObject(parts, t->parts[i].name, t->parts[i].ns);
@@ -199,14 +199,9 @@ void mlaf_cli_json_timing(cJSON *to, const mlaf_timing *t) {
 
 /* Times and errors of a candidate that was not timed are left out rather than printed as 0. */
 void mlaf_cli_json_sample(cJSON *to, const char *problem, const mlaf_sample *s) {
-  cJSON_AddStringToObject(to, "variant", s->variant);
-  cJSON_AddNumberToObject(to, "knob", s->knob);
-  cJSON_AddStringToObject(to, "outcome", mlaf_outcome_name(s->outcome));
-  cJSON_AddStringToObject(to, "detail", s->detail);
-  cJSON_AddNumberToObject(to, "vgpr", s->vgpr);
-  cJSON_AddNumberToObject(to, "agpr", s->agpr);
-  cJSON_AddNumberToObject(to, "lds_bytes", s->lds);
-  cJSON_AddNumberToObject(to, "scratch_bytes", s->scratch);
+  mlaf_cli_json(to, TEXT("variant", s->variant), NUMBER("knob", s->knob), TEXT("outcome", mlaf_outcome_name(s->outcome)),
+                TEXT("detail", s->detail), NUMBER("vgpr", s->vgpr), NUMBER("agpr", s->agpr), NUMBER("lds_bytes", s->lds),
+                NUMBER("scratch_bytes", s->scratch));
   if (s->outcome == MLAF_OUT_OK || s->outcome == MLAF_OUT_NOISY) {
     cJSON_AddNumberToObject(to, "error", s->error);
     mlaf_cli_json_timing(to, &s->timing);

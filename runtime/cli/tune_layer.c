@@ -27,14 +27,10 @@ static void on_progress(void *user, const char *what, const char *choice) {
 
 static void print_json(const run *x, const layer_tuned *t, const layer_trial *k) {
   cJSON *e = mlaf_cli_event("layer_choice");
-  cJSON_AddStringToObject(e, "problem", mlaf_point_text(&t->problem).s);
-  cJSON_AddStringToObject(e, "choice", k->name);
-  cJSON_AddBoolToObject(e, "now", k->now);
-  cJSON_AddBoolToObject(e, "known", t->known);
+  mlaf_cli_json(e, TEXT("problem", mlaf_point_text(&t->problem).s), TEXT("choice", k->name), FLAG("now", k->now),
+                FLAG("known", t->known));
   if (!x->opts.dry || t->known) {
-    cJSON_AddStringToObject(e, "outcome", mlaf_outcome_name(k->outcome));
-    cJSON_AddStringToObject(e, "detail", k->why);
-    cJSON_AddNumberToObject(e, "error", k->error);
+    mlaf_cli_json(e, TEXT("outcome", mlaf_outcome_name(k->outcome)), TEXT("detail", k->why), NUMBER("error", k->error));
     mlaf_cli_json_timing(e, &k->timing);
     cJSON_AddBoolToObject(e, "stored", !strcmp(k->name, t->stored));
   }

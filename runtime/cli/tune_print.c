@@ -8,8 +8,7 @@
 static void candidate_json(const char *problem, const mlaf_tuner_item *item) {
   cJSON *e = mlaf_cli_event("candidate");
   mlaf_cli_json_sample(e, problem, &item->sample);
-  cJSON_AddNumberToObject(e, "model_ns", item->model_ns);
-  cJSON_AddBoolToObject(e, "resumed", item->resumed);
+  mlaf_cli_json(e, NUMBER("model_ns", item->model_ns), FLAG("resumed", item->resumed));
   mlaf_cli_emit(e);
 }
 
@@ -36,45 +35,29 @@ static void candidate_row(cli_table *t, const mlaf_tuner_item *item) {
 
 void mlaf_cli_tune_json(const cli *c, const char *problem, const mlaf_tuner_result *r) {
   cJSON *e = mlaf_cli_event("tune");
-  cJSON_AddStringToObject(e, "problem", problem);
-  cJSON_AddStringToObject(e, "device", mlaf_ctx_device_id(c->ctx));
-  cJSON_AddNumberToObject(e, "space", (double)r->space);
-  cJSON_AddNumberToObject(e, "rejected", (double)r->rejected);
-  cJSON_AddNumberToObject(e, "candidates", (double)r->n);
-  cJSON_AddNumberToObject(e, "failed", (double)r->failed);
-  cJSON_AddNumberToObject(e, "resumed", (double)r->resumed);
-  cJSON_AddNumberToObject(e, "passed_over", (double)r->passed_over);
-  cJSON_AddNumberToObject(e, "compiles", (double)r->compiles);
-  cJSON_AddNumberToObject(e, "cached", (double)r->cached);
-  cJSON_AddNumberToObject(e, "libraries", (double)r->libraries);
+  mlaf_cli_json(e, TEXT("problem", problem), TEXT("device", mlaf_ctx_device_id(c->ctx)), NUMBER("space", r->space),
+                NUMBER("rejected", r->rejected), NUMBER("candidates", r->n), NUMBER("failed", r->failed),
+                NUMBER("resumed", r->resumed), NUMBER("passed_over", r->passed_over), NUMBER("compiles", r->compiles),
+                NUMBER("cached", r->cached), NUMBER("libraries", r->libraries));
   if (*r->no_library) cJSON_AddStringToObject(e, "no_library", r->no_library);
-  cJSON_AddStringToObject(e, "stopped", r->stopped);
-  cJSON_AddNumberToObject(e, "seconds", r->seconds);
+  mlaf_cli_json(e, TEXT("stopped", r->stopped), NUMBER("seconds", r->seconds));
   cJSON *choice = r->has_choice ? cJSON_AddObjectToObject(e, "choice") : cJSON_AddNullToObject(e, "choice");
   if (r->has_choice) {
-    cJSON_AddStringToObject(choice, "variant", r->choice.variant);
-    cJSON_AddNumberToObject(choice, "knob", r->choice.knob);
-    cJSON_AddStringToObject(choice, "source", mlaf_source_name(r->choice.source));
-    cJSON_AddNumberToObject(choice, "ns", r->choice.ns);
-    cJSON_AddNumberToObject(choice, "margin", r->choice.margin);
-    cJSON_AddNumberToObject(choice, "error", r->choice.error);
-    cJSON_AddBoolToObject(choice, "recorded", r->recorded);
+    mlaf_cli_json(choice, TEXT("variant", r->choice.variant), NUMBER("knob", r->choice.knob),
+                  TEXT("source", mlaf_source_name(r->choice.source)), NUMBER("ns", r->choice.ns),
+                  NUMBER("margin", r->choice.margin), NUMBER("error", r->choice.error), FLAG("recorded", r->recorded));
   }
   mlaf_guess g;
   if (mlaf_guess_of(r, &g)) {
     cJSON *guess = cJSON_AddObjectToObject(e, "guess");
-    cJSON_AddNumberToObject(guess, "pick_ns", g.pick_ns);
-    cJSON_AddNumberToObject(guess, "best_ns", g.best_ns);
-    cJSON_AddNumberToObject(guess, "rank", (double)g.rank);
-    cJSON_AddNumberToObject(guess, "of", (double)g.of);
-    cJSON_AddNumberToObject(guess, "median_error", g.error);
+    mlaf_cli_json(guess, NUMBER("pick_ns", g.pick_ns), NUMBER("best_ns", g.best_ns), NUMBER("rank", g.rank), NUMBER("of", g.of),
+                  NUMBER("median_error", g.error));
   }
   /* the best of this run alone: the choice may stand on earlier ones */
   const mlaf_sample *best = r->n && r->items[0].sample.outcome == MLAF_OUT_OK ? &r->items[0].sample : NULL;
   cJSON *run = best ? cJSON_AddObjectToObject(e, "best") : cJSON_AddNullToObject(e, "best");
   if (best) {
-    cJSON_AddStringToObject(run, "variant", best->variant);
-    cJSON_AddNumberToObject(run, "ns", best->timing.ns);
+    mlaf_cli_json(run, TEXT("variant", best->variant), NUMBER("ns", best->timing.ns));
   }
   mlaf_cli_emit(e);
 }

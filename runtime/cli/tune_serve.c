@@ -190,11 +190,8 @@ static mlaf_status say_estimate(serve *s) {
                                                          : &s->work.layers[i - s->work.problems.n].point).s);
   if (s->c->json) {
     cJSON *e = mlaf_cli_event("serve_estimate");
-    cJSON_AddNumberToObject(e, "problems", (double)s->work.problems.n);
-    cJSON_AddNumberToObject(e, "layers", (double)s->work.n_layers);
-    cJSON_AddNumberToObject(e, "devices", (double)s->n_workers);
-    cJSON_AddNumberToObject(e, "candidates", (double)tries);
-    cJSON_AddNumberToObject(e, "seconds", seconds);
+    mlaf_cli_json(e, NUMBER("problems", s->work.problems.n), NUMBER("layers", s->work.n_layers),
+                  NUMBER("devices", s->n_workers), NUMBER("candidates", tries), NUMBER("seconds", seconds));
     mlaf_cli_emit(e);
   } else {
     printf("%zu problems and %zu layers on %zu x %s: at most %zu candidates, about %s\n", s->work.problems.n, s->work.n_layers,
@@ -247,9 +244,7 @@ static void layer_row(worker *w, const layer_tuned *t) {
   mlaf_cli_progress_end(&w->me);
   if (s->c->json) {
     cJSON *e = mlaf_cli_event("serve_layer");
-    cJSON_AddStringToObject(e, "problem", mlaf_point_text(&t->problem).s);
-    cJSON_AddStringToObject(e, "choice", t->stored);
-    cJSON_AddNumberToObject(e, "ns", best->timing.ns);
+    mlaf_cli_json(e, TEXT("problem", mlaf_point_text(&t->problem).s), TEXT("choice", t->stored), NUMBER("ns", best->timing.ns));
     if (usual) cJSON_AddNumberToObject(e, "default_ns", usual->timing.ns);
     cJSON_AddBoolToObject(e, "known", t->known);
     mlaf_cli_emit(e);
@@ -367,14 +362,11 @@ static void print_end(serve *s) {
   const double seconds = mlaf_now() - s->start;
   if (s->c->json) {
     cJSON *e = mlaf_cli_event("serve");
-    cJSON_AddNumberToObject(e, "items", (double)s->n);
-    cJSON_AddNumberToObject(e, "finished", (double)s->done);
-    cJSON_AddNumberToObject(e, "choices", (double)choices);
-    cJSON_AddNumberToObject(e, "layers", (double)s->layers);
-    cJSON_AddNumberToObject(e, "candidates", (double)tried);
-    cJSON_AddNumberToObject(e, "pick_over_choice", g->n ? exp(g->log_ratio / (double)g->n) : 1);
-    cJSON_AddNumberToObject(e, "default_layer_over_choice", s->layers ? exp(s->by_default.log_ratio / (double)s->layers) : 1);
-    cJSON_AddNumberToObject(e, "seconds", seconds);
+    mlaf_cli_json(e, NUMBER("items", s->n), NUMBER("finished", s->done), NUMBER("choices", choices),
+                  NUMBER("layers", s->layers), NUMBER("candidates", tried),
+                  NUMBER("pick_over_choice", g->n ? exp(g->log_ratio / (double)g->n) : 1),
+                  NUMBER("default_layer_over_choice", s->layers ? exp(s->by_default.log_ratio / (double)s->layers) : 1),
+                  NUMBER("seconds", seconds));
     mlaf_cli_emit(e);
   } else {
     printf("%zu of %zu finished: %zu problems with a choice, %zu layers, %zu candidates, %.1f s on %zu devices\n", s->done, s->n,
