@@ -211,6 +211,7 @@ bool mlaf_cli_output_lacking(void);
 typedef struct cli_table cli_table;
 /* Columns as "name" or ">name" (right-aligned); ended by NULL. The last may be "|name": on a line of its own below the row. */
 cli_table *mlaf_cli_table_new(const char *const *columns);
+/* A cell, or as many as tabs divide the format into. */
 void mlaf_cli_table_cell(cli_table *t, const char *fmt, ...) MLAF_PRINTF(2, 3);
 /* Prints to stdout and frees. */
 void mlaf_cli_table_end(cli_table *t);

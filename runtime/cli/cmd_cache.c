@@ -37,13 +37,8 @@ static void entry_row(listing *l, const mlaf_cache_entry *e) {
   }
   if (!l->table) l->table = mlaf_cli_table_new(columns);
   day_of(e->used, day);
-  mlaf_cli_table_cell(l->table, "%s", e->target);
-  mlaf_cli_table_cell(l->table, "%.16s", e->key);
-  mlaf_cli_table_cell(l->table, "%s", kind_name(e->kind));
-  mlaf_cli_table_cell(l->table, "%llu", (unsigned long long)e->size);
-  mlaf_cli_table_cell(l->table, "%s", day);
-  mlaf_cli_table_cell(l->table, "%s", e->name);
-  mlaf_cli_table_cell(l->table, "%s", e->fault ? e->fault : "");
+  mlaf_cli_table_cell(l->table, "%s\t%.16s\t%s\t%llu\t%s\t%s\t%s", e->target, e->key, kind_name(e->kind),
+                      (unsigned long long)e->size, day, e->name, e->fault ? e->fault : "");
 }
 
 static bool on_entry(void *user, const mlaf_cache_entry *e) {

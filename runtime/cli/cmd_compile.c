@@ -82,8 +82,7 @@ static void table_evidence(work *w, const rig_evidence *e) {
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) mlaf_cli_table_cell(w->table, "%u", fields[i]);
   if (e->mfma) mlaf_cli_table_cell(w->table, "%.2f", e->other_per_mfma);
   else mlaf_cli_table_cell(w->table, "-");
-  mlaf_cli_table_cell(w->table, "%.1f", e->load_bytes / 1e3);
-  mlaf_cli_table_cell(w->table, "%s", e->executed ? "executed" : "static");
+  mlaf_cli_table_cell(w->table, "%.1f\t%s", e->load_bytes / 1e3, e->executed ? "executed" : "static");
 }
 
 /* One row or one JSON line. A kernel that did not compile has zeros and its finding. */

@@ -43,11 +43,8 @@ static bool show_choice(void *user, const char *device, const mlaf_choice *x) {
     mlaf_cli_emit(e);
   } else {
     show_device(l, mlaf_layer_name(x->layer), device);
-    mlaf_cli_table_cell(l->table, "%s", x->problem);
-    mlaf_cli_table_cell(l->table, "%.2f", x->ns / 1e3);
-    mlaf_cli_table_cell(l->table, "%s", mlaf_source_name(x->source));
-    mlaf_cli_table_cell(l->table, "%+.1f%%", 100 * x->margin);
-    mlaf_cli_table_cell(l->table, "%.2e", x->error);
+    mlaf_cli_table_cell(l->table, "%s\t%.2f\t%s\t%+.1f%%\t%.2e", x->problem, x->ns / 1e3, mlaf_source_name(x->source),
+                        100 * x->margin, x->error);
     if (x->at.op && !x->at.op->calls) mlaf_cli_table_cell(l->table, "%s=%u", x->variant, x->knob); /* the knob is all there is */
     else mlaf_cli_table_cell(l->table, "%s", x->variant);
   }
@@ -64,9 +61,7 @@ static bool show_miss(void *user, const char *device, const char *problem, int64
     mlaf_cli_json(e, TEXT("device", device), TEXT("problem", problem), NUMBER("count", count));
     mlaf_cli_emit(e);
   } else {
-    mlaf_cli_table_cell(l->table, "%lld", (long long)count);
-    mlaf_cli_table_cell(l->table, "%s", device);
-    mlaf_cli_table_cell(l->table, "%s", problem);
+    mlaf_cli_table_cell(l->table, "%lld\t%s\t%s", (long long)count, device, problem);
   }
   return true;
 }
@@ -82,10 +77,8 @@ static void sample_row(const listing *l, const char *device, const mlaf_sample *
   bool timed = s->outcome == MLAF_OUT_OK || s->outcome == MLAF_OUT_NOISY;
   if (timed) mlaf_cli_table_cell(l->table, "%.2f", s->timing.ns / 1e3);
   else mlaf_cli_table_cell(l->table, "-");
-  mlaf_cli_table_cell(l->table, "%s", mlaf_outcome_name(s->outcome));
-  mlaf_cli_table_cell(l->table, "%s", mlaf_source_name(s->source));
-  mlaf_cli_table_cell(l->table, "%s", s->variant);
-  mlaf_cli_table_cell(l->table, "%s", s->detail);
+  mlaf_cli_table_cell(l->table, "%s\t%s\t%s\t%s", mlaf_outcome_name(s->outcome), mlaf_source_name(s->source), s->variant,
+                      s->detail);
 }
 
 typedef struct sample_query {

@@ -44,11 +44,8 @@ static void list_kernels(const cli *c, const cli_kernel *k, size_t n, const char
       mlaf_cli_emit(e);
       continue;
     }
-    mlaf_cli_table_cell(t, "%s", k[i].desc->symbol);
-    mlaf_cli_table_cell(t, "%s", k[i].desc->template_name);
-    mlaf_cli_table_cell(t, "%zu", strlen(k[i].source));
-    mlaf_cli_table_cell(t, "%.16s", k[i].src_hash);
-    mlaf_cli_table_cell(t, "%s", k[i].desc->params);
+    mlaf_cli_table_cell(t, "%s\t%s\t%zu\t%.16s\t%s", k[i].desc->symbol, k[i].desc->template_name, strlen(k[i].source),
+                        k[i].src_hash, k[i].desc->params);
   }
   mlaf_cli_table_end(t);
 }

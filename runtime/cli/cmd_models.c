@@ -55,9 +55,8 @@ int mlaf_cli_models_list(cli *c) {
     mlaf_cli_table_cell(t, "%s", m->name);
     for (int k = 0; k < WHOLES_SHOWN; k++) mlaf_cli_table_cell(t, "%d", n.whole[k].value);
     for (int k = 0; k < REALS_SHOWN; k++) mlaf_cli_table_cell(t, "%.*g", n.real[k].digits, n.real[k].value);
-    mlaf_cli_table_cell(t, "%s", styles[m->rotation.style]);
-    mlaf_cli_table_cell(t, "%s", m->unverified[0] ? m->unverified : "-");
-    mlaf_cli_table_cell(t, "%s", c->verbose ? m->source : "");
+    mlaf_cli_table_cell(t, "%s\t%s\t%s", styles[m->rotation.style], m->unverified[0] ? m->unverified : "-",
+                        c->verbose ? m->source : "");
   }
   mlaf_cli_table_end(t);
   return CLI_OK;

@@ -154,10 +154,7 @@ static void print_use(const mlaf_profile *p) {
     const mlaf_profile_use *u = &p->use[i];
     mlaf_cli_table_cell(t, "%s", u->name);
     mlaf_cli_table_cell(t, u->bytes > 0 ? "%.1f" : "-", u->bytes / 1e3);
-    mlaf_cli_table_cell(t, "%.1f", u->achieved);
-    mlaf_cli_table_cell(t, "%.0f", u->limit);
-    mlaf_cli_table_cell(t, "%s", u->unit);
-    mlaf_cli_table_cell(t, "%.1f %%", 100 * u->achieved / u->limit);
+    mlaf_cli_table_cell(t, "%.1f\t%.0f\t%s\t%.1f %%", u->achieved, u->limit, u->unit, 100 * u->achieved / u->limit);
   }
   mlaf_cli_table_end(t);
 }
@@ -193,11 +190,8 @@ static void print_instructions(const cli *c, const mlaf_profile *p) {
   for (size_t i = 0; list && i < n; i++) {
     const mlaf_profile_inst *x = list[i];
     int why = main_why(x);
-    mlaf_cli_table_cell(t, "%x", x->pc);
-    mlaf_cli_table_cell(t, "%llu", (unsigned long long)x->on_cu);
-    mlaf_cli_table_cell(t, "%.0f", cycles(x));
-    mlaf_cli_table_cell(t, "%.1f", x->on_cu ? cycles(x) / (double)x->on_cu : 0);
-    mlaf_cli_table_cell(t, "%.1f", all > 0 ? 100 * cycles(x) / all : 0);
+    mlaf_cli_table_cell(t, "%x\t%llu\t%.0f\t%.1f\t%.1f", x->pc, (unsigned long long)x->on_cu, cycles(x),
+                        x->on_cu ? cycles(x) / (double)x->on_cu : 0, all > 0 ? 100 * cycles(x) / all : 0);
     if (why >= 0) mlaf_cli_table_cell(t, "%s %.0f %%", p->why_names[why], 100 * x->clk[why] / cycles(x));
     else mlaf_cli_table_cell(t, "%s", "");
     mlaf_cli_table_cell(t, "%s", x->text);

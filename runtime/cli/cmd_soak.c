@@ -241,17 +241,11 @@ static void report(const job *j, const soak_case *x, const subject *s, const mla
     return;
   }
   mlaf_point_print(&x->problem, problem, sizeof problem);
-  mlaf_cli_table_cell(j->table, "%s", status == MLAF_OK ? "correct" : "WRONG");
-  mlaf_cli_table_cell(j->table, "%lld%s", (long long)r->launches, r->stopped && status == MLAF_OK ? " (stopped)" : "");
-  mlaf_cli_table_cell(j->table, "%lld", (long long)r->wrong);
-  mlaf_cli_table_cell(j->table, "%.1f", r->seconds);
-  mlaf_cli_table_cell(j->table, "%d", r->sets);
-  mlaf_cli_table_cell(j->table, "%.2f", (double)r->pool_bytes / 1e9);
-  mlaf_cli_table_cell(j->table, "%.2e", r->error);
-  mlaf_cli_table_cell(j->table, "%.3f", r->lse_ratio);
-  mlaf_cli_table_cell(j->table, "%s", r->checked);
-  mlaf_cli_table_cell(j->table, "%s %s %s%s%s", problem, x->lengths_text, s->variant, status == MLAF_OK ? "" : ": ",
-                      status == MLAF_OK ? "" : why);
+  mlaf_cli_table_cell(j->table, "%s\t%lld%s\t%lld\t%.1f\t%d\t%.2f\t%.2e\t%.3f\t%s\t%s %s %s%s%s",
+                      status == MLAF_OK ? "correct" : "WRONG",
+                      (long long)r->launches, r->stopped && status == MLAF_OK ? " (stopped)" : "", (long long)r->wrong,
+                      r->seconds, r->sets, (double)r->pool_bytes / 1e9, r->error, r->lse_ratio, r->checked,
+                      problem, x->lengths_text, s->variant, status == MLAF_OK ? "" : ": ", status == MLAF_OK ? "" : why);
 }
 
 /* True for faults of one variant, which say nothing of the others; a lost device does. */

@@ -80,11 +80,8 @@ static void space_row(const cli *c, cli_table *t, const mlaf_variant *v) {
   }
   if (v->rejected) mlaf_cli_table_cell(t, "-");
   else mlaf_cli_table_cell(t, "%.2f", v->model_ns / 1e3);
-  mlaf_cli_table_cell(t, "%u", v->kernels[0].threads);
-  mlaf_cli_table_cell(t, "%u", v->kernels[0].vgpr_budget);
-  mlaf_cli_table_cell(t, "%u", v->kernels[0].lds_bytes);
-  mlaf_cli_table_cell(t, "%s", v->name);
-  mlaf_cli_table_cell(t, "%s", v->rejected ? v->rejected : "");
+  mlaf_cli_table_cell(t, "%u\t%u\t%u\t%s\t%s", v->kernels[0].threads, v->kernels[0].vgpr_budget, v->kernels[0].lds_bytes,
+                      v->name, v->rejected ? v->rejected : "");
 }
 
 /* Needs the device for its target only: nothing is compiled, loaded or recorded. */
@@ -142,12 +139,8 @@ static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *inf
     mlaf_cli_emit(e);
   } else {
     char time[32];
-    mlaf_cli_table_cell(t, "%zu", candidates);
-    mlaf_cli_table_cell(t, "%zu", n - candidates);
-    mlaf_cli_table_cell(t, "%zu", limit);
-    mlaf_cli_table_cell(t, "%zu", known);
-    mlaf_cli_table_cell(t, "%s", mlaf_cli_in_words(here, time));
-    mlaf_cli_table_cell(t, "%s", problem);
+    mlaf_cli_table_cell(t, "%zu\t%zu\t%zu\t%zu\t%s\t%s", candidates, n - candidates, limit, known,
+                        mlaf_cli_in_words(here, time), problem);
   }
   mlaf_variants_free(space, n);
   free(samples);

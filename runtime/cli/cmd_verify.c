@@ -67,13 +67,9 @@ static void report(job *j, const char *variant, const char *suite, const mlaf_ve
     mlaf_cli_emit(e);
     return;
   }
-  mlaf_cli_table_cell(j->table, "%s", status == MLAF_OK ? "correct" : "WRONG");
-  mlaf_cli_table_cell(j->table, "%s", suite);
-  mlaf_cli_table_cell(j->table, "%lld", (long long)r->rows);
-  mlaf_cli_table_cell(j->table, "%.2e", r->error);
-  mlaf_cli_table_cell(j->table, "%.2e", r->row_error);
-  mlaf_cli_table_cell(j->table, "%.3f", r->lse_ratio);
-  mlaf_cli_table_cell(j->table, "%s%s%s", variant, status == MLAF_OK ? "" : ": ", status == MLAF_OK ? "" : why);
+  mlaf_cli_table_cell(j->table, "%s\t%s\t%lld\t%.2e\t%.2e\t%.3f\t%s%s%s", status == MLAF_OK ? "correct" : "WRONG", suite,
+                      (long long)r->rows, r->error, r->row_error, r->lse_ratio,
+                      variant, status == MLAF_OK ? "" : ": ", status == MLAF_OK ? "" : why);
 }
 
 /* A wrong result or a refused launch is a finding; anything else ends the command. */

@@ -163,9 +163,8 @@ static void difference(const cli *c, cli_table *t, const row *a, const row *b) {
   }
   if (a && b) mlaf_cli_table_cell(t, "%+.1f%%", 100 * (b->choice.ns / a->choice.ns - 1));
   else mlaf_cli_table_cell(t, "%s", "");
-  mlaf_cli_table_cell(t, "%s", a ? a->key : b->key);
-  mlaf_cli_table_cell(t, "%s%s%s", a ? a->choice.variant : "", a && b && strcmp(what, "time") ? " -> " : "",
-                      b && (!a || strcmp(what, "time")) ? b->choice.variant : "");
+  mlaf_cli_table_cell(t, "%s\t%s%s%s", a ? a->key : b->key, a ? a->choice.variant : "",
+                      a && b && strcmp(what, "time") ? " -> " : "", b && (!a || strcmp(what, "time")) ? b->choice.variant : "");
 }
 
 /* Like diff(1): exit code 1 when they differ. */

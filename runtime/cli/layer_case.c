@@ -24,18 +24,16 @@ static void print_row(case_run *k, const case_row *row, mlaf_form form, const ca
     print_json(k, row, form, x);
     return;
   }
-  mlaf_cli_table_cell(k->table, "%s", row->name);
-  mlaf_cli_table_cell(k->table, "%s", mlaf_form_names[form]);
+  mlaf_cli_table_cell(k->table, "%s\t%s", row->name, mlaf_form_names[form]);
   if (x->timing.ns > 0) mlaf_cli_table_cell(k->table, "%.1f", x->timing.ns / 1000);
   else mlaf_cli_table_cell(k->table, "-");
-  mlaf_cli_table_cell(k->table, "%s", row->published[form] ? row->published[form] : "-");
-  mlaf_cli_table_cell(k->table, "%lld", (long long)x->checked.tokens);
+  mlaf_cli_table_cell(k->table, "%s\t%lld", row->published[form] ? row->published[form] : "-", (long long)x->checked.tokens);
   if (x->checked.tokens) mlaf_cli_table_cell(k->table, "%.2e", x->checked.worst);
   else mlaf_cli_table_cell(k->table, "-");
   if (k->what->bound.rtol > 0 && x->checked.tokens) mlaf_cli_table_cell(k->table, "%.3g %%", 100 * x->checked.beyond);
   else mlaf_cli_table_cell(k->table, "-");
-  mlaf_cli_table_cell(k->table, "%s", x->status == MLAF_OK ? "pass" : x->status == MLAF_E_INCORRECT ? "MISS" : "NOT RUN");
-  mlaf_cli_table_cell(k->table, "%s", x->status ? x->why : "");
+  mlaf_cli_table_cell(k->table, "%s\t%s", x->status == MLAF_OK ? "pass" : x->status == MLAF_E_INCORRECT ? "MISS" : "NOT RUN",
+                      x->status ? x->why : "");
 }
 
 static void begins(void *user, const case_row *row, mlaf_form form) {

@@ -17,9 +17,7 @@ static mlaf_status lead(void *user, int32_t n, double *out) {
   if (st) return st;
   *out = absorbed.ns - expanded.ns;
   if (x->table) {
-    mlaf_cli_table_cell(x->table, "%d", n);
-    mlaf_cli_table_cell(x->table, "%.1f", absorbed.ns / 1000);
-    mlaf_cli_table_cell(x->table, "%.1f", expanded.ns / 1000);
+    mlaf_cli_table_cell(x->table, "%d\t%.1f\t%.1f", n, absorbed.ns / 1000, expanded.ns / 1000);
     return MLAF_OK;
   }
   cJSON *e = mlaf_cli_event("layer_forms_of_prefill");

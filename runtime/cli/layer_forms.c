@@ -52,15 +52,11 @@ static void print_row(const layer_rig *r, cli_table *t, mlaf_form form, const re
     print_json(r, form, x);
     return;
   }
-  mlaf_cli_table_cell(t, "%s", mlaf_form_names[form]);
-  mlaf_cli_table_cell(t, "%.3f", cost.bytes / 1e3);
-  mlaf_cli_table_cell(t, "%.3f", document[form].kilobytes);
-  mlaf_cli_table_cell(t, "%.3f", cost.flops / 1e6);
-  mlaf_cli_table_cell(t, "%.2f", document[form].megaflops);
+  mlaf_cli_table_cell(t, "%s\t%.3f\t%.3f\t%.3f\t%.2f", mlaf_form_names[form], cost.bytes / 1e3, document[form].kilobytes,
+                      cost.flops / 1e6, document[form].megaflops);
   if (x->status) mlaf_cli_table_cell(t, "-"), mlaf_cli_table_cell(t, "-");
   else mlaf_cli_table_cell(t, "%.2f", x->timing.ns / 1000), mlaf_cli_table_cell(t, "%.1e", x->checked.worst);
-  mlaf_cli_table_cell(t, "%s", document[form].about);
-  mlaf_cli_table_cell(t, "%s", x->status ? x->why : "");
+  mlaf_cli_table_cell(t, "%s\t%s", document[form].about, x->status ? x->why : "");
 }
 
 int mlaf_cli_layer_forms(cli *c, layer_rig *r) {

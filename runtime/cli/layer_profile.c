@@ -13,15 +13,9 @@ static void print_part(const cli *c, const layer_rig *r, cli_table *t, const lay
     mlaf_cli_emit(e);
     return;
   }
-  mlaf_cli_table_cell(t, "%s", p->stage.name);
-  mlaf_cli_table_cell(t, "%.2f", p->ns / 1000);
-  mlaf_cli_table_cell(t, "%.2f", p->alone_ns / 1000);
-  mlaf_cli_table_cell(t, "%.2f%s", p->floor_ns / 1000, p->compute_bound ? " C" : "");
-  mlaf_cli_table_cell(t, "%.2f", p->ns / p->floor_ns);
-  mlaf_cli_table_cell(t, "%.0f %%", 100 * p->ns / sum);
-  mlaf_cli_table_cell(t, "%.2f", p->stage.bytes / 1e6);
-  mlaf_cli_table_cell(t, "%s", info.rung);
-  mlaf_cli_table_cell(t, "%s", info.variant);
+  mlaf_cli_table_cell(t, "%s\t%.2f\t%.2f\t%.2f%s\t%.2f\t%.0f %%\t%.2f\t%s\t%s", p->stage.name, p->ns / 1000, p->alone_ns / 1000,
+                      p->floor_ns / 1000, p->compute_bound ? " C" : "", p->ns / p->floor_ns, 100 * p->ns / sum,
+                      p->stage.bytes / 1e6, info.rung, info.variant);
 }
 
 static void print_sum(const cli *c, const layer_rig *r, const mlaf_timing *whole, double sum, double floors) {

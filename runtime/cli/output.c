@@ -47,12 +47,16 @@ cli_table *mlaf_cli_table_new(const char *const *columns) {
   return t;
 }
 
-/* Takes `text` over. False when out of memory. */
+/* Takes `text` over; NULL: there was no memory for it. False when out of memory. */
 static bool add_cell(cli_table *t, char *text) {
+  if (!text) return false;
   if (t->n == t->cap) {
     size_t cap = t->cap ? 2 * t->cap : 128;
     char **grown = realloc(t->cells, cap * sizeof *grown);
-    if (!grown) return false;
+    if (!grown) {
+      free(text);
+      return false;
+    }
     t->cells = grown;
     t->cap = cap;
   }
@@ -61,18 +65,24 @@ static bool add_cell(cli_table *t, char *text) {
 }
 
 void mlaf_cli_table_cell(cli_table *t, const char *fmt, ...) {
+  enum { FORMAT_MAX = 128, NEXT = 037 };
+  char format[FORMAT_MAX], *text = NULL;
   if (!t) return;
+  snprintf(format, sizeof format, "%s", fmt);
+  for (char *tab; (tab = strchr(format, '\t'));) *tab = NEXT; /* texts may have tabs */
   va_list ap;
   va_start(ap, fmt);
-  char *text = NULL;
-  if (vasprintf(&text, fmt, ap) < 0) text = NULL;
+  if (vasprintf(&text, format, ap) < 0) text = NULL;
   va_end(ap);
+  bool added = text != NULL;
   pthread_mutex_lock(&filling);
-  const bool added = text && add_cell(t, text);
+  for (char *at = text, *end; added && at; at = end) {
+    if ((end = strchr(at, NEXT))) *end++ = 0;
+    added = add_cell(t, mlaf_strdup(at));
+  }
   pthread_mutex_unlock(&filling);
-  if (added) return;
   free(text);
-  atomic_store(&lacking, true);
+  if (!added) atomic_store(&lacking, true);
 }
 
 static const char *title(const cli_table *t, int column) {

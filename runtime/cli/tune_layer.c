@@ -47,14 +47,13 @@ static void print_row(run *x, const layer_tuned *t, const layer_trial *k) {
     x->lacking++;
     return;
   }
-  mlaf_cli_table_cell(x->table, "%d", mlaf_point_value(&t->problem, "tokens", 0));
-  mlaf_cli_table_cell(x->table, "%s", k->name);
+  mlaf_cli_table_cell(x->table, "%d\t%s", mlaf_point_value(&t->problem, "tokens", 0), k->name);
   if (ran && !k->outcome) mlaf_cli_table_cell(x->table, "%.2f", k->timing.ns / 1000);
   else mlaf_cli_table_cell(x->table, "-");
   if (ran && !k->outcome) mlaf_cli_table_cell(x->table, "%.2e", k->error);
   else mlaf_cli_table_cell(x->table, "-");
-  mlaf_cli_table_cell(x->table, "%s", !strcmp(k->name, t->stored) ? "stored" : k->now ? "before" : "");
-  mlaf_cli_table_cell(x->table, "%s", ran && k->outcome ? k->why : "");
+  mlaf_cli_table_cell(x->table, "%s\t%s", !strcmp(k->name, t->stored) ? "stored" : k->now ? "before" : "",
+                      ran && k->outcome ? k->why : "");
 }
 
 static void print_end(const run *x, mlaf_status st) {

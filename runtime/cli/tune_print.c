@@ -20,17 +20,11 @@ static void candidate_row(cli_table *t, const mlaf_tuner_item *item) {
   mlaf_cli_parts(&s->timing, parts, sizeof parts);
   if (timed) mlaf_cli_table_cell(t, "%.2f", s->timing.ns / 1e3);
   else mlaf_cli_table_cell(t, "-");
-  mlaf_cli_table_cell(t, "%s", timed ? mlaf_source_name(s->source) : mlaf_outcome_name(s->outcome));
-  mlaf_cli_table_cell(t, "%s", timed ? s->timing.bound : "");
-  mlaf_cli_table_cell(t, "%u", s->vgpr);
-  mlaf_cli_table_cell(t, "%u", s->agpr);
-  mlaf_cli_table_cell(t, "%u", s->lds);
-  mlaf_cli_table_cell(t, "%u", s->scratch);
+  mlaf_cli_table_cell(t, "%s\t%s\t%u\t%u\t%u\t%u", timed ? mlaf_source_name(s->source) : mlaf_outcome_name(s->outcome),
+                      timed ? s->timing.bound : "", s->vgpr, s->agpr, s->lds, s->scratch);
   if (timed) mlaf_cli_table_cell(t, "%.2e", s->error);
   else mlaf_cli_table_cell(t, "-");
-  mlaf_cli_table_cell(t, "%u", s->knob);
-  mlaf_cli_table_cell(t, "%s", s->variant);
-  mlaf_cli_table_cell(t, "%s", timed ? parts : s->detail);
+  mlaf_cli_table_cell(t, "%u\t%s\t%s", s->knob, s->variant, timed ? parts : s->detail);
 }
 
 void mlaf_cli_tune_json(const cli *c, const char *problem, const mlaf_tuner_result *r) {
