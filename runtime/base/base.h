@@ -106,5 +106,8 @@ mlaf_status mlaf_dir_make(const char *path, mlaf_err *err);
 mlaf_status mlaf_dir_make_open(const char *path, mlaf_err *err);
 
 char *mlaf_strdup(const char *s);                                 /* NULL in, NULL out */
+/* Makes room for another element of `each` bytes in a list of n, whose elements all came that way; with n 0 it may be NULL. list:
+ * the address of the pointer to it. False when out of memory, the list as it was. */
+bool mlaf_room(void *list, size_t n, size_t each);
 char *mlaf_format(const char *fmt, ...) MLAF_PRINTF(1, 2);        /* malloc'ed, NULL when out of memory */
 double mlaf_now(void);                                            /* monotonic seconds */

@@ -64,6 +64,17 @@ char *mlaf_text_take(mlaf_text *t) {
 
 char *mlaf_strdup(const char *s) { return s ? strdup(s) : NULL; }
 
+/* There is room for the next power of two, at least FIRST: what is full is doubled. */
+bool mlaf_room(void *list, size_t n, size_t each) {
+  enum { FIRST = 16 };
+  void *at;
+  if (n && (n < FIRST || n & (n - 1))) return true;
+  memcpy(&at, list, sizeof at);
+  if (!(at = realloc(at, (n ? 2 * n : FIRST) * each))) return false;
+  memcpy(list, &at, sizeof at);
+  return true;
+}
+
 char *mlaf_format(const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);

@@ -22,7 +22,7 @@ typedef struct tuned_list {
   const mlaf_bundle_make_opts *opts;
   const char *target;
   tuned *items;
-  size_t n, cap;
+  size_t n;
   bool failed;
 } tuned_list;
 
@@ -38,13 +38,7 @@ static bool keep_tuned(void *user, const char *device, const mlaf_choice *choice
   if (l->opts->device_id ? strcmp(device, l->opts->device_id) != 0 : !device_of(device, l->target)) return true;
   if (!choice->at.op || !choice->at.op->calls) return true;
   t.problem = choice->at;
-  if (l->n == l->cap) {
-    size_t cap = l->cap ? 2 * l->cap : 64;
-    tuned *grown = realloc(l->items, cap * sizeof *grown);
-    if (!(l->failed = !grown)) l->items = grown;
-    else return false;
-    l->cap = cap;
-  }
+  if ((l->failed = !mlaf_room(&l->items, l->n, sizeof *l->items))) return false;
   snprintf(t.device, sizeof t.device, "%s", device);
   l->items[l->n++] = t;
   return true;
@@ -238,13 +232,7 @@ static int kernel_index(make_target *t, const mlaf_op *op, const mlaf_kernel_ref
       t->kernels[i].baseline |= baseline;
       return (int)i;
     }
-  if (t->n_kernels == t->cap_kernels) {
-    size_t cap = t->cap_kernels ? 2 * t->cap_kernels : 64;
-    make_kernel *grown = realloc(t->kernels, cap * sizeof *grown);
-    if (!grown) return NO_KERNEL;
-    t->kernels = grown;
-    t->cap_kernels = cap;
-  }
+  if (!mlaf_room(&t->kernels, t->n_kernels, sizeof *t->kernels)) return NO_KERNEL;
   t->kernels[t->n_kernels] = (make_kernel){.ref = *ref, .step = k->step, .slots = k->slots, .op = op, .stage = stage,
                                            .verified = verified, .baseline = baseline};
   if (k->template_name) t->kernels[t->n_kernels].budget = mlaf_budget_of(k);

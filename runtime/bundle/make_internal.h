@@ -45,7 +45,7 @@ typedef struct make_target {
   const mlaf_bundle_request *request;
   make_entry *entries;
   make_kernel *kernels;
-  size_t n_kernels, cap_kernels;
+  size_t n_kernels;
   const char *compiler; /* its identity */
   struct make_drop { int kernel; size_t plans; double gain; } *drops;
   size_t n_drops;

@@ -80,9 +80,7 @@ static bool least(const maker *m, make_target **target, int *kernel, double *gai
 }
 
 static mlaf_status drop(make_target *t, int kernel, double gain, size_t plans, mlaf_err *err) {
-  struct make_drop *grown = realloc(t->drops, (t->n_drops + 1) * sizeof *grown);
-  if (!grown) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to fit the budget");
-  t->drops = grown;
+  if (!mlaf_room(&t->drops, t->n_drops, sizeof *t->drops)) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to fit the budget");
   t->drops[t->n_drops++] = (struct make_drop){kernel, plans, gain};
   for (size_t i = 0; i < t->request->n; i++) {
     make_entry *e = &t->entries[i];

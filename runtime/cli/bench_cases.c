@@ -6,11 +6,7 @@
 #include "cli/embedded_text.h"
 
 static mlaf_status add(cli *c, bench_cases *out, const char *set, const mlaf_point *p, const int32_t *tokens) {
-  if (out->n % 64 == 0) {
-    bench_case *grown = realloc(out->list, (out->n + 64) * sizeof *grown);
-    if (!grown) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for cases");
-    out->list = grown;
-  }
+  if (!mlaf_room(&out->list, out->n, sizeof *out->list)) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for cases");
   bench_case *x = &out->list[out->n++];
   *x = (bench_case){.problem = *p, .tokens = tokens};
   snprintf(x->set, sizeof x->set, "%s", set);
@@ -81,9 +77,7 @@ static mlaf_status peer_cases(cli *c, const char *wanted, bench_cases *out) {
 mlaf_status mlaf_cli_peer_problems(cli *c, cli_problems *out) {
   bench_cases cases = {NULL, 0, NULL};
   mlaf_status status = peer_cases(c, c->given[O_SET], &cases);
-  if (status == MLAF_OK && !(out->list = malloc(cases.n * sizeof *out->list)))
-    status = mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a grid");
-  for (size_t i = 0; status == MLAF_OK && i < cases.n; i++) out->list[out->n++] = cases.list[i].problem;
+  for (size_t i = 0; status == MLAF_OK && i < cases.n; i++) status = mlaf_cli_problems_add(c, out, &cases.list[i].problem);
   mlaf_cli_bench_cases_free(&cases);
   return status;
 }

@@ -18,20 +18,17 @@ typedef struct gather {
   mlaf_status status;
 } gather;
 
-static void *grow(gather *g, void *list, size_t n, size_t each) {
-  if (n & (n - 1)) return list; /* doubled at powers of two */
-  void *grown = realloc(list, (n ? 2 * n : 1) * each);
-  if (!grown) g->status = mlaf_fail(&g->c->err, MLAF_E_NOMEM, "no memory for the report");
-  return grown;
+static bool room(gather *g, void *list, size_t n, size_t each) {
+  if (mlaf_room(list, n, each)) return true;
+  g->status = mlaf_fail(&g->c->err, MLAF_E_NOMEM, "no memory for the report");
+  return false;
 }
 
 static report_device *device_of(gather *g, const char *id) {
   for (size_t i = 0; i < g->n; i++)
     if (strcmp(g->devices[i].id, id) == 0) return &g->devices[i];
-  report_device *list = grow(g, g->devices, g->n, sizeof *list);
-  if (!list) return NULL;
-  g->devices = list;
-  report_device *d = &list[g->n++];
+  if (!room(g, &g->devices, g->n, sizeof *g->devices)) return NULL;
+  report_device *d = &g->devices[g->n++];
   *d = (report_device){.n = 0};
   snprintf(d->id, sizeof d->id, "%s", id);
   if (mlaf_emulated(id)) id = mlaf_emulated(id);
@@ -98,9 +95,7 @@ static void from_samples(gather *g, const report_device *d, report_point *x) {
 
 static bool take_layer(gather *g, const char *device, const mlaf_choice *choice) {
   report_device *d = device_of(g, device);
-  report_layer *list = d ? grow(g, d->layers, d->n_layers, sizeof *list) : NULL;
-  if (!list) return false;
-  d->layers = list;
+  if (!d || !room(g, &d->layers, d->n_layers, sizeof *d->layers)) return false;
   d->layers[d->n_layers++] = (report_layer){.choice = *choice};
   return true;
 }
@@ -112,9 +107,7 @@ static bool take_choice(void *user, const char *device, const mlaf_choice *choic
   if (choice->at.op && !strcmp(choice->at.op->name, "mla_layer")) return take_layer(g, device, choice);
   if (mlaf_point_parse(NULL, choice->problem, &p, NULL, 0) != MLAF_OK) return true;
   report_device *d = device_of(g, device);
-  report_point *list = d ? grow(g, d->points, d->n, sizeof *list) : NULL;
-  if (!list) return false;
-  d->points = list;
+  if (!d || !room(g, &d->points, d->n, sizeof *d->points)) return false;
   d->points[d->n++] = (report_point){.problem = p, .across = mlaf_report_across(&p), .down = mlaf_report_down(&p),
                                      .choice = *choice};
   return true;
@@ -125,9 +118,7 @@ static bool take_miss(void *user, const char *device, const char *problem, int64
   mlaf_point p;
   if (!wanted(g, device) || mlaf_point_parse(NULL, problem, &p, NULL, 0) != MLAF_OK) return true;
   report_device *d = device_of(g, device);
-  report_miss *list = d ? grow(g, d->misses, d->n_misses, sizeof *list) : NULL;
-  if (!list) return false;
-  d->misses = list;
+  if (!d || !room(g, &d->misses, d->n_misses, sizeof *d->misses)) return false;
   d->misses[d->n_misses++] = (report_miss){p, mlaf_report_across(&p), mlaf_report_down(&p), count};
   return true;
 }

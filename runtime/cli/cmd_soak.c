@@ -35,11 +35,7 @@ typedef struct subject {
 
 /* --- which cases --- */
 static mlaf_status add_case(job *j, const mlaf_point *p, const char *lengths, soak_case **out) {
-  if (j->n % 64 == 0) {
-    soak_case *grown = realloc(j->list, (j->n + 64) * sizeof *grown);
-    if (!grown) return mlaf_fail(&j->c->err, MLAF_E_NOMEM, "no memory for cases");
-    j->list = grown;
-  }
+  if (!mlaf_room(&j->list, j->n, sizeof *j->list)) return mlaf_fail(&j->c->err, MLAF_E_NOMEM, "no memory for cases");
   soak_case *x = &j->list[j->n];
   *x = (soak_case){.problem = *p};
   mlaf_status status = mlaf_lengths_parse(lengths && *lengths ? lengths : "equal", &x->lengths, &j->c->err);

@@ -114,14 +114,7 @@ typedef struct rows {
 
 static bool take_row(void *user, const char *device, const mlaf_choice *choice) {
   rows *r = user;
-  if ((r->n & (r->n - 1)) == 0) {
-    row *grown = realloc(r->list, (r->n ? 2 * r->n : 1) * sizeof *grown);
-    if (!grown) {
-      r->failed = true;
-      return false;
-    }
-    r->list = grown;
-  }
+  if ((r->failed = !mlaf_room(&r->list, r->n, sizeof *r->list))) return false;
   row *x = &r->list[r->n++];
   snprintf(x->key, sizeof x->key, "%s %s", device, choice->problem);
   x->choice = *choice;

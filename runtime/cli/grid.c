@@ -127,11 +127,7 @@ void mlaf_cli_problems_sort(cli_problems *g) {
 
 mlaf_status mlaf_cli_problems_add(cli *c, cli_problems *g, const mlaf_point *p) {
   if (g->n == GRID_MAX) return mlaf_fail(&c->err, MLAF_E_ARG, "the grid has more than %d problems", GRID_MAX);
-  if (g->n % 1024 == 0) {
-    mlaf_point *grown = realloc(g->list, (g->n + 1024) * sizeof *grown);
-    if (!grown) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a grid");
-    g->list = grown;
-  }
+  if (!mlaf_room(&g->list, g->n, sizeof *g->list)) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a grid");
   g->list[g->n++] = *p;
   return MLAF_OK;
 }

@@ -25,7 +25,7 @@ struct cli_table {
   const char *const *columns;
   int n_columns;
   char **cells;
-  size_t n, cap;
+  size_t n;
   cli_table *next; /* of those not at their end */
 };
 
@@ -49,19 +49,10 @@ cli_table *mlaf_cli_table_new(const char *const *columns) {
 
 /* Takes `text` over; NULL: there was no memory for it. False when out of memory. */
 static bool add_cell(cli_table *t, char *text) {
-  if (!text) return false;
-  if (t->n == t->cap) {
-    size_t cap = t->cap ? 2 * t->cap : 128;
-    char **grown = realloc(t->cells, cap * sizeof *grown);
-    if (!grown) {
-      free(text);
-      return false;
-    }
-    t->cells = grown;
-    t->cap = cap;
-  }
-  t->cells[t->n++] = text;
-  return true;
+  const bool room = text && mlaf_room(&t->cells, t->n, sizeof *t->cells);
+  if (room) t->cells[t->n++] = text;
+  else free(text);
+  return room;
 }
 
 void mlaf_cli_table_cell(cli_table *t, const char *fmt, ...) {

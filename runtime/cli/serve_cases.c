@@ -88,11 +88,7 @@ static mlaf_status add_layer(listing *x, serve_layer *l, const mlaf_layer_desc *
   if (st) return st;
   for (size_t i = 0; i < w->n_layers; i++)
     if (!memcmp(w->layers[i].point.v, l->point.v, sizeof l->point.v)) return MLAF_OK;
-  if (w->n_layers % 64 == 0) {
-    serve_layer *grown = realloc(w->layers, (w->n_layers + 64) * sizeof *grown);
-    if (!grown) return mlaf_fail(&x->c->err, MLAF_E_NOMEM, "no memory for layers");
-    w->layers = grown;
-  }
+  if (!mlaf_room(&w->layers, w->n_layers, sizeof *w->layers)) return mlaf_fail(&x->c->err, MLAF_E_NOMEM, "no memory for layers");
   w->layers[w->n_layers++] = *l;
   return MLAF_OK;
 }

@@ -15,12 +15,10 @@ static bool take_miss(void *user, const char *device, const char *text, int64_t 
   missed *m = user;
   mlaf_point p;
   if (strcmp(device, mlaf_ctx_device_id(m->c->ctx)) != 0 || mlaf_point_parse(NULL, text, &p, NULL, 0) != MLAF_OK) return true;
-  mlaf_point *grown = realloc(m->out->list, (m->out->n + 1) * sizeof *grown);
-  if (!grown) {
+  if (!mlaf_room(&m->out->list, m->out->n, sizeof *m->out->list)) {
     m->status = mlaf_fail(&m->c->err, MLAF_E_NOMEM, "no memory for the misses");
     return false;
   }
-  m->out->list = grown;
   m->out->list[m->out->n++] = p;
   return true;
 }

@@ -118,19 +118,13 @@ typedef struct item {
 
 typedef struct items {
   item *list;
-  size_t n, cap;
+  size_t n;
   bool failed;
 } items;
 
 static bool keep(void *user, const mlaf_cache_entry *e) {
   items *l = user;
-  if (l->n == l->cap) {
-    size_t cap = l->cap ? 2 * l->cap : 256;
-    item *grown = realloc(l->list, cap * sizeof *grown);
-    if (!grown) return !(l->failed = true);
-    l->list = grown;
-    l->cap = cap;
-  }
+  if ((l->failed = !mlaf_room(&l->list, l->n, sizeof *l->list))) return false;
   item *x = &l->list[l->n++];
   *x = (item){mlaf_strdup(e->path), mlaf_strdup(e->name), mlaf_strdup(e->toolchain), mlaf_strdup(e->target), "", e->kind, e->size,
               e->used, e->fault};
@@ -199,7 +193,7 @@ static void tidy_target(walk *w, const char *folder, const char *name) {
 
 mlaf_status mlaf_cache_collect(const mlaf_cache *c, const mlaf_cache_gc *opts, mlaf_cache_entry_fn removed, void *user,
                                mlaf_cache_gc_result *out, mlaf_err *err) {
-  items l = {NULL, 0, 0, false};
+  items l = {NULL, 0, false};
   mlaf_cache_gc_result r = {0};
   mlaf_status st = mlaf_cache_each(c, true, keep, &l, err);
   if (!st && l.failed) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory to list the cache");

@@ -24,7 +24,7 @@ typedef struct template_seen {
 
 typedef struct candidates {
   candidate *list;
-  size_t n, cap;
+  size_t n;
   template_seen seen[32];
   size_t n_seen;
   char lengths[64]; /* of the newest sample: times of other request lengths are of another question */
@@ -57,13 +57,7 @@ static bool add_row(candidates *c, sqlite3_stmt *s) {
   bool current = true;
   for (int i = 0; i < MLAF_STAGES_MAX; i++) current = current_template(c, s, 8 + 2 * i) && current; /* all are noted */
   if (!variant || !outcome || !current || known_variant(c, variant)) return true;
-  if (c->n == c->cap) {
-    size_t cap = c->cap ? 2 * c->cap : 64;
-    candidate *grown = realloc(c->list, cap * sizeof *grown);
-    if (!grown) return false;
-    c->list = grown;
-    c->cap = cap;
-  }
+  if (!mlaf_room(&c->list, c->n, sizeof *c->list)) return false;
   candidate *x = &c->list[c->n];
   *x = (candidate){sqlite3_column_int64(s, 0),  mlaf_strdup(variant),       strcmp(outcome, "ok") == 0, 0,
                    sqlite3_column_double(s, 4), sqlite3_column_double(s, 5)};
@@ -195,11 +189,7 @@ mlaf_status mlaf_db_rechoose_all(mlaf_db *db, mlaf_err *err) {
   int rc = s ? SQLITE_ROW : SQLITE_DONE;
   mlaf_status status = s ? MLAF_OK : MLAF_E_DB;
   while (status == MLAF_OK && (rc = mlaf_db_step(s)) == SQLITE_ROW) { /* listed first: choosing changes what is listed */
-    if (n % 256 == 0) {
-      int64_t *grown = realloc(pairs, (n + 256) * 2 * sizeof *grown);
-      if (!grown) status = mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu problems", n);
-      else pairs = grown;
-    }
+    if (!mlaf_room(&pairs, n, 2 * sizeof *pairs)) status = mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu problems", n);
     if (status != MLAF_OK) break;
     pairs[2 * n] = sqlite3_column_int64(s, 0);
     pairs[2 * n + 1] = sqlite3_column_int64(s, 1);

@@ -19,7 +19,7 @@ typedef struct near_choice {
 
 typedef struct near_list {
   near_choice *items;
-  size_t n, cap;
+  size_t n;
 } near_list;
 
 /* Nearest first; then the better source (another's measurement ranks below one's own), then the nearer layer, then of those that
@@ -38,14 +38,7 @@ mlaf_source mlaf_db_effective(const mlaf_db *db, int source, bool imported) {
 }
 
 static near_choice *room(near_list *list) {
-  if (list->n == list->cap) {
-    size_t cap = list->cap ? 2 * list->cap : 16;
-    near_choice *grown = realloc(list->items, cap * sizeof *grown);
-    if (!grown) return NULL;
-    list->items = grown;
-    list->cap = cap;
-  }
-  return &list->items[list->n];
+  return mlaf_room(&list->items, list->n, sizeof *list->items) ? &list->items[list->n] : NULL;
 }
 
 /* A row whose problem string does not belong to its family is damaged and passed over: planning goes on with the

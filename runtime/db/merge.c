@@ -68,19 +68,13 @@ static mlaf_status look_up(mlaf_db *db, int64_t device, int64_t problem, const m
 
 typedef struct touched {
   int64_t (*pairs)[2];
-  size_t n, cap;
+  size_t n;
 } touched;
 
 static mlaf_status touch(touched *t, int64_t device, int64_t problem, mlaf_err *err) {
   for (size_t i = t->n; i-- > 0;) /* rows of one problem come together */
     if (t->pairs[i][0] == device && t->pairs[i][1] == problem) return MLAF_OK;
-  if (t->n == t->cap) {
-    size_t cap = t->cap ? 2 * t->cap : 64;
-    int64_t(*grown)[2] = realloc(t->pairs, cap * sizeof *grown);
-    if (!grown) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu problems", cap);
-    t->pairs = grown;
-    t->cap = cap;
-  }
+  if (!mlaf_room(&t->pairs, t->n, sizeof *t->pairs)) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu problems", t->n + 1);
   t->pairs[t->n][0] = device;
   t->pairs[t->n++][1] = problem;
   return MLAF_OK;
@@ -102,7 +96,7 @@ static mlaf_status add_row(mlaf_db *db, const merged_row *r, touched *t, mlaf_db
 
 static mlaf_status copy_samples(mlaf_db *db, mlaf_db *from, mlaf_db_merged *out, mlaf_err *err) {
   sqlite3_stmt *s = mlaf_db_prepare(from, MLAF_S_EACH_SAMPLE, err);
-  touched t = {NULL, 0, 0};
+  touched t = {NULL, 0};
   if (!s) return MLAF_E_DB;
   mlaf_status status = MLAF_OK;
   int rc = SQLITE_DONE;

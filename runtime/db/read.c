@@ -14,17 +14,12 @@ mlaf_status mlaf_db_damaged_row(mlaf_db *db, const char *what, mlaf_err *err) {
 }
 
 static mlaf_status collect_samples(mlaf_db *db, sqlite3_stmt *s, mlaf_sample **list, size_t *n, mlaf_err *err) {
-  size_t have = 0, cap = 0;
+  size_t have = 0;
   mlaf_sample *items = NULL;
   mlaf_status status = MLAF_OK;
   int rc;
   while (status == MLAF_OK && (rc = mlaf_db_step(s)) == SQLITE_ROW) {
-    if (have == cap) {
-      cap = cap ? 2 * cap : 32;
-      mlaf_sample *grown = realloc(items, cap * sizeof *grown);
-      if (!grown) status = mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu samples", cap);
-      else items = grown;
-    }
+    if (!mlaf_room(&items, have, sizeof *items)) status = mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu samples", have + 1);
     if (status == MLAF_OK && !mlaf_db_sample_row(s, &items[have++])) status = mlaf_db_damaged_row(db, "sample", err);
   }
   if (status == MLAF_OK && rc != SQLITE_DONE) status = mlaf_db_fail(db, err, "reading samples");

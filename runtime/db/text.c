@@ -34,18 +34,12 @@ mlaf_status mlaf_db_export(mlaf_db *db, const char *device_id, mlaf_text *out, m
 /* --- parsing --- */
 typedef struct parser {
   mlaf_text_row *rows;
-  size_t n, cap;
+  size_t n;
   mlaf_text_at at;
 } parser;
 
 static mlaf_status parse_row(parser *p, const char *line, size_t n) {
-  if (p->n == p->cap) {
-    size_t cap = p->cap ? 2 * p->cap : 64;
-    mlaf_text_row *grown = realloc(p->rows, cap * sizeof *grown);
-    if (!grown) return mlaf_fail(p->at.err, MLAF_E_NOMEM, "line %zu: no memory", p->at.line);
-    p->rows = grown;
-    p->cap = cap;
-  }
+  if (!mlaf_room(&p->rows, p->n, sizeof *p->rows)) return mlaf_fail(p->at.err, MLAF_E_NOMEM, "line %zu: no memory", p->at.line);
   mlaf_status status = mlaf_text_parse_row(&p->at, line, n, 0, &p->rows[p->n]);
   p->n += status == MLAF_OK;
   return status;

@@ -70,10 +70,8 @@ static bool find_lines(text_file *f, const char *rows, const char *end) {
 }
 
 static mlaf_status add_file(mlaf_db_texts *t, const char *path, mlaf_err *err) {
-  text_file *grown = realloc(t->files, (t->n + 1) * sizeof *grown);
-  if (!grown) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a tuning text");
-  t->files = grown;
-  text_file *f = &grown[t->n];
+  if (!mlaf_room(&t->files, t->n, sizeof *t->files)) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a tuning text");
+  text_file *f = &t->files[t->n];
   void *text = NULL;
   const char *rows;
   size_t size;
@@ -146,7 +144,7 @@ typedef struct looking {
   char shape[MLAF_POINT_TEXT_MAX]; /* of its first problem the family and a comma: texts of such problems go on with sizes, which
                                       problems may follow, and with what followed before there were lists */
   const char **seen;               /* problems of the rows that matched */
-  size_t n_seen, cap;
+  size_t n_seen;
   mlaf_db_texts_fn fn;
   void *user;
 } looking;
@@ -179,13 +177,7 @@ static bool is_seen(const looking *k, const char *problem) {
 }
 
 static bool remember(looking *k, const char *problem) {
-  if (k->n_seen == k->cap) {
-    const size_t cap = k->cap ? 2 * k->cap : 64;
-    const char **grown = realloc(k->seen, cap * sizeof *grown);
-    if (!grown) return false;
-    k->seen = grown;
-    k->cap = cap;
-  }
+  if (!mlaf_room(&k->seen, k->n_seen, sizeof *k->seen)) return false;
   k->seen[k->n_seen++] = problem;
   return true;
 }

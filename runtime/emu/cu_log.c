@@ -23,15 +23,6 @@ void emu_cu_log_add(emu_cu_wave *w, uint64_t until, emu_why why) {
   mlaf_profile_span *last = w->n ? &w->span[w->n - 1] : NULL;
   if (until > UINT32_MAX || (last && until < last->end)) w->failed = true;
   if (w->failed || (last && last->end == until)) return;
-  if (w->n == w->cap) {
-    size_t cap = w->cap ? 2 * w->cap : 1024;
-    mlaf_profile_span *p = realloc(w->span, cap * sizeof *p);
-    if (!p) {
-      w->failed = true;
-      return;
-    }
-    w->span = p;
-    w->cap = cap;
-  }
+  if ((w->failed = !mlaf_room(&w->span, w->n, sizeof *w->span))) return;
   w->span[w->n++] = (mlaf_profile_span){(uint32_t)until, w->inst, why};
 }

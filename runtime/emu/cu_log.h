@@ -26,7 +26,7 @@ typedef enum emu_why {
 
 typedef struct emu_cu_wave {
   mlaf_profile_span *span;
-  size_t n, cap;
+  size_t n;
   int simd, group;
   uint32_t inst; /* being executed */
   bool failed;   /* out of memory, or longer than 2^32 clk */

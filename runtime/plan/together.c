@@ -37,11 +37,8 @@ bool mlaf_missing_kernels_seen(mlaf_missing_kernels *w, const mlaf_build *b) {
   pthread_mutex_lock(&w->lock);
   for (int i = 0; i < b->n; i++) {
     if (!b->refs[i].template_name[0] || is_seen(w, b->refs[i].symbol)) continue;
-    char(*grown)[64] = realloc(w->seen, (w->n_seen + 1) * sizeof *grown);
     all = false;
-    if (!grown) continue;
-    w->seen = grown;
-    memcpy(w->seen[w->n_seen++], b->refs[i].symbol, sizeof *grown);
+    if (mlaf_room(&w->seen, w->n_seen, sizeof *w->seen)) memcpy(w->seen[w->n_seen++], b->refs[i].symbol, sizeof *w->seen);
   }
   pthread_mutex_unlock(&w->lock);
   return all;
@@ -54,10 +51,8 @@ static bool is_listed(const mlaf_missing_kernels *w, const char *symbol) {
 }
 
 static void add_stage(mlaf_missing_kernels *w, mlaf_build *b, int stage, const mlaf_calls *calls) {
-  mlaf_missing_kernel *grown = realloc(w->list, (w->n + 1) * sizeof *grown);
-  if (!grown) return;
-  w->list = grown;
-  mlaf_missing_kernel *x = &grown[w->n++];
+  if (!mlaf_room(&w->list, w->n, sizeof *w->list)) return;
+  mlaf_missing_kernel *x = &w->list[w->n++];
   *x = (mlaf_missing_kernel){.build = {.n = stage + 1}, .stage = stage, .calls = calls};
   memcpy(x->build.name, b->name, sizeof x->build.name);
   x->build.refs[stage] = b->refs[stage];

@@ -46,10 +46,8 @@ static void note(warming *w, const mlaf_plan *plan, const mlaf_point *p) {
 
 /* Memory that is short costs time: what is not among the requests is compiled when its plan is made. */
 static mlaf_status add_request(warming *w, const mlaf_point *p) {
-  mlaf_plan_request *grown = realloc(w->requests, (w->n_requests + 1) * sizeof *grown);
-  if (!grown) return MLAF_OK;
-  w->requests = grown;
-  w->requests[w->n_requests++] = (mlaf_plan_request){.at = *p, .opts = w->opts};
+  if (mlaf_room(&w->requests, w->n_requests, sizeof *w->requests))
+    w->requests[w->n_requests++] = (mlaf_plan_request){.at = *p, .opts = w->opts};
   return MLAF_OK;
 }
 

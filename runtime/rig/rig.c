@@ -19,11 +19,9 @@ mlaf_status rig_go_on(rig_env *env) {
 static mlaf_status no_memory(rig_env *env) { return mlaf_fail(env->err, MLAF_E_NOMEM, "no memory for a layer's data"); }
 
 mlaf_status layer_alloc(layer_rig *r, size_t bytes, void **out) {
-  void **held = realloc(r->held, (r->n_held + 1) * sizeof *held);
-  if (!held) return no_memory(r->env);
-  r->held = held;
+  if (!mlaf_room(&r->held, r->n_held, sizeof *r->held)) return no_memory(r->env);
   mlaf_status st = mlaf_ops(r->dev)->mem_alloc(r->dev, bytes, out, r->env->err);
-  if (!st) held[r->n_held++] = *out;
+  if (!st) r->held[r->n_held++] = *out;
   return st;
 }
 

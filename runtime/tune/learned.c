@@ -18,7 +18,7 @@ typedef struct lesson {
 
 struct mlaf_learned {
   lesson *list;
-  size_t n, cap;
+  size_t n;
 };
 
 mlaf_learned *mlaf_learned_new(void) { return calloc(1, sizeof(mlaf_learned)); }
@@ -62,13 +62,7 @@ double mlaf_tuner_corrected(tuner *t, const mlaf_variant *v) {
 }
 
 static lesson *append(mlaf_learned *l) {
-  if (l->n == l->cap) {
-    const size_t cap = l->cap ? 2 * l->cap : 256;
-    lesson *grown = realloc(l->list, cap * sizeof *grown);
-    if (!grown) return NULL;
-    l->list = grown, l->cap = cap;
-  }
-  return &l->list[l->n++];
+  return mlaf_room(&l->list, l->n, sizeof *l->list) ? &l->list[l->n++] : NULL;
 }
 
 static void set_beside(lesson *list, size_t n) {

@@ -15,7 +15,7 @@ typedef struct verified {
 
 struct mlaf_verified {
   verified *list;
-  size_t n, cap;
+  size_t n;
 };
 
 mlaf_verified *mlaf_verified_new(void) { return calloc(1, sizeof(mlaf_verified)); }
@@ -55,13 +55,7 @@ bool mlaf_tuner_verified(const tuner *t, const tune_candidate *c, double *error)
 void mlaf_tuner_note_verified(const tuner *t, const tune_candidate *c) {
   mlaf_verified *v = t->env->verified;
   if (!v || !c->item.sample.kernels[0].code_key[0]) return;
-  if (v->n == v->cap) {
-    size_t cap = v->cap ? 2 * v->cap : 256;
-    verified *grown = realloc(v->list, cap * sizeof *grown);
-    if (!grown) return;
-    v->list = grown;
-    v->cap = cap;
-  }
+  if (!mlaf_room(&v->list, v->n, sizeof *v->list)) return;
   make_key(t, c, v->list[v->n].key);
   v->list[v->n++].error = c->item.sample.error;
 }
