@@ -8,138 +8,60 @@ enum {
   F64 = EMU_IN_F64, OFP8 = EMU_IN_FP8_OCP, OBF8 = EMU_IN_BF8_OCP, SMALL = EMU_IN_SMALL
 };
 
-/* m k blocks a b ab_regs d_regs passes cbsz blgp */
-static const emu_mfma bf16_16 = {16, 16, 1, BF16, BF16, 2, 4, 4, false, false};
-static const emu_mfma bf16_32 = {32, 8, 1, BF16, BF16, 2, 16, 8, false, false};
-static const emu_mfma bf16_4 = {4, 4, 16, BF16, BF16, 2, 4, 2, true, true};
-static const emu_mfma bf16_16b = {16, 4, 4, BF16, BF16, 2, 16, 8, true, true};
-static const emu_mfma bf16_32b = {32, 4, 2, BF16, BF16, 2, 32, 16, true, true};
-static const emu_mfma f16_16 = {16, 16, 1, F16, F16, 2, 4, 4, false, false};
-static const emu_mfma f16_32 = {32, 8, 1, F16, F16, 2, 16, 8, false, false};
-static const emu_mfma f16_4 = {4, 4, 16, F16, F16, 2, 4, 2, true, true};
-static const emu_mfma f16_16b = {16, 4, 4, F16, F16, 2, 16, 8, true, true};
-static const emu_mfma f16_32b = {32, 4, 2, F16, F16, 2, 32, 16, true, true};
-/* gfx90a: two of these shapes in twice the passes (SIDPFullSpeedModel). gfx950: twice the k in the same passes. */
-static const emu_mfma bf16_16_slow = {16, 16, 1, BF16, BF16, 2, 4, 8, false, false};
-static const emu_mfma bf16_32_slow = {32, 8, 1, BF16, BF16, 2, 16, 16, false, false};
-static const emu_mfma f16_16_slow = {16, 16, 1, F16, F16, 2, 4, 8, false, false};
-static const emu_mfma f16_32_slow = {32, 8, 1, F16, F16, 2, 16, 16, false, false};
-static const emu_mfma bf16_16_wide = {16, 32, 1, BF16, BF16, 4, 4, 4, false, false};
-static const emu_mfma bf16_32_wide = {32, 16, 1, BF16, BF16, 4, 16, 8, false, false};
-static const emu_mfma f16_16_wide = {16, 32, 1, F16, F16, 4, 4, 4, false, false};
-static const emu_mfma f16_32_wide = {32, 16, 1, F16, F16, 4, 16, 8, false, false};
-/* gfx90a: i8 with half of gfx942's k, bf16 with half of its _1k shapes'; in its passes. gfx950: i8 with twice the k. */
-static const emu_mfma i8_16_short = {16, 16, 1, I8, I8, 1, 4, 8, false, false};
-static const emu_mfma i8_32_short = {32, 8, 1, I8, I8, 1, 16, 16, false, false};
-static const emu_mfma bf16_16_short = {16, 8, 1, BF16, BF16, 1, 4, 8, false, false};
-static const emu_mfma bf16_32_short = {32, 4, 1, BF16, BF16, 1, 16, 16, false, false};
-static const emu_mfma bf16_4_short = {4, 2, 16, BF16, BF16, 1, 4, 2, true, true};
-static const emu_mfma bf16_16b_short = {16, 2, 4, BF16, BF16, 1, 16, 8, true, true};
-static const emu_mfma bf16_32b_short = {32, 2, 2, BF16, BF16, 1, 32, 16, true, true};
-static const emu_mfma i8_16_wide = {16, 64, 1, I8, I8, 4, 4, 4, false, false};
-static const emu_mfma i8_32_wide = {32, 32, 1, I8, I8, 4, 16, 8, false, false};
-static const emu_mfma i8_16 = {16, 32, 1, I8, I8, 2, 4, 4, false, false};
-static const emu_mfma i8_32 = {32, 16, 1, I8, I8, 2, 16, 8, false, false};
-static const emu_mfma i8_4 = {4, 4, 16, I8, I8, 1, 4, 2, true, true};
-static const emu_mfma i8_16b = {16, 4, 4, I8, I8, 1, 16, 8, true, true};
-static const emu_mfma i8_32b = {32, 4, 2, I8, I8, 1, 32, 16, true, true};
-static const emu_mfma f32_16 = {16, 4, 1, F32, F32, 1, 4, 8, false, true};
-static const emu_mfma f32_32 = {32, 2, 1, F32, F32, 1, 16, 16, false, true};
-static const emu_mfma f32_4 = {4, 1, 16, F32, F32, 1, 4, 2, true, true};
-static const emu_mfma f32_16b = {16, 1, 4, F32, F32, 1, 16, 8, true, true};
-static const emu_mfma f32_32b = {32, 1, 2, F32, F32, 1, 32, 16, true, true};
-static const emu_mfma xf32_16 = {16, 8, 1, XF32, XF32, 2, 4, 4, false, false};
-static const emu_mfma xf32_32 = {32, 4, 1, XF32, XF32, 2, 16, 8, false, false};
-static const emu_mfma f64_16 = {16, 4, 1, F64, F64, 2, 8, 8, false, true};
-static const emu_mfma f64_4 = {4, 4, 4, F64, F64, 2, 2, 4, false, true};
-/* By the formats of A and B: fp8 fp8, fp8 bf8, bf8 fp8, bf8 bf8; FNUZ, then OCP's of gfx950. */
-static const emu_mfma fp8_16[4] = {
-    {16, 32, 1, FP8, FP8, 2, 4, 4, false, false}, {16, 32, 1, FP8, BF8, 2, 4, 4, false, false},
-    {16, 32, 1, BF8, FP8, 2, 4, 4, false, false}, {16, 32, 1, BF8, BF8, 2, 4, 4, false, false}};
-static const emu_mfma fp8_32[4] = {
-    {32, 16, 1, FP8, FP8, 2, 16, 8, false, false}, {32, 16, 1, FP8, BF8, 2, 16, 8, false, false},
-    {32, 16, 1, BF8, FP8, 2, 16, 8, false, false}, {32, 16, 1, BF8, BF8, 2, 16, 8, false, false}};
-
-static const emu_mfma ocp_16[4] = {
-    {16, 32, 1, OFP8, OFP8, 2, 4, 4, false, false}, {16, 32, 1, OFP8, OBF8, 2, 4, 4, false, false},
-    {16, 32, 1, OBF8, OFP8, 2, 4, 4, false, false}, {16, 32, 1, OBF8, OBF8, 2, 4, 4, false, false}};
-static const emu_mfma ocp_32[4] = {
-    {32, 16, 1, OFP8, OFP8, 2, 16, 8, false, false}, {32, 16, 1, OFP8, OBF8, 2, 16, 8, false, false},
-    {32, 16, 1, OBF8, OFP8, 2, 16, 8, false, false}, {32, 16, 1, OBF8, OBF8, 2, 16, 8, false, false}};
-/* Registers and passes by format: emu_mfma_bind. */
-static const emu_mfma small_16 = {16, 128, 1, SMALL, SMALL, 0, 4, 4, true, true};
-static const emu_mfma small_32 = {32, 64, 1, SMALL, SMALL, 0, 16, 8, true, true};
-
-static const emu_mfma sparse_bf16[2] = {{16, 32, 1, BF16, BF16, 2, 4, 4, true, false},
-                                    {32, 16, 1, BF16, BF16, 2, 16, 8, true, false}};
-static const emu_mfma sparse_f16[2] = {{16, 32, 1, F16, F16, 2, 4, 4, true, false},
-                                   {32, 16, 1, F16, F16, 2, 16, 8, true, false}};
-static const emu_mfma sparse_i8[2] = {{16, 64, 1, I8, I8, 2, 4, 4, true, false},
-                                  {32, 32, 1, I8, I8, 2, 16, 8, true, false}};
-static const emu_mfma sparse_fp8_16[4] = {
-    {16, 64, 1, FP8, FP8, 2, 4, 4, true, false}, {16, 64, 1, FP8, BF8, 2, 4, 4, true, false},
-    {16, 64, 1, BF8, FP8, 2, 4, 4, true, false}, {16, 64, 1, BF8, BF8, 2, 4, 4, true, false}};
-static const emu_mfma sparse_fp8_32[4] = {
-    {32, 32, 1, FP8, FP8, 2, 16, 8, true, false}, {32, 32, 1, FP8, BF8, 2, 16, 8, true, false},
-    {32, 32, 1, BF8, FP8, 2, 16, 8, true, false}, {32, 32, 1, BF8, BF8, 2, 16, 8, true, false}};
-
-static const emu_mfma sparse_ocp_16[4] = {
-    {16, 64, 1, OFP8, OFP8, 2, 4, 4, true, false}, {16, 64, 1, OFP8, OBF8, 2, 4, 4, true, false},
-    {16, 64, 1, OBF8, OFP8, 2, 4, 4, true, false}, {16, 64, 1, OBF8, OBF8, 2, 4, 4, true, false}};
-static const emu_mfma sparse_ocp_32[4] = {
-    {32, 32, 1, OFP8, OFP8, 2, 16, 8, true, false}, {32, 32, 1, OFP8, OBF8, 2, 16, 8, true, false},
-    {32, 32, 1, OBF8, OFP8, 2, 16, 8, true, false}, {32, 32, 1, OBF8, OBF8, 2, 16, 8, true, false}};
-/* gfx950: twice the k. */
-static const emu_mfma sparse_bf16_wide[2] = {{16, 64, 1, BF16, BF16, 4, 4, 4, true, false},
-                                             {32, 32, 1, BF16, BF16, 4, 16, 8, true, false}};
-static const emu_mfma sparse_f16_wide[2] = {{16, 64, 1, F16, F16, 4, 4, 4, true, false},
-                                            {32, 32, 1, F16, F16, 4, 16, 8, true, false}};
-static const emu_mfma sparse_i8_wide[2] = {{16, 128, 1, I8, I8, 4, 4, 4, true, false},
-                                           {32, 64, 1, I8, I8, 4, 16, 8, true, false}};
-static const emu_mfma sparse_ocp_16_wide[4] = {
-    {16, 128, 1, OFP8, OFP8, 4, 4, 4, true, false}, {16, 128, 1, OFP8, OBF8, 4, 4, 4, true, false},
-    {16, 128, 1, OBF8, OFP8, 4, 4, 4, true, false}, {16, 128, 1, OBF8, OBF8, 4, 4, 4, true, false}};
-static const emu_mfma sparse_ocp_32_wide[4] = {
-    {32, 64, 1, OFP8, OFP8, 4, 16, 8, true, false}, {32, 64, 1, OFP8, OBF8, 4, 16, 8, true, false},
-    {32, 64, 1, OBF8, OFP8, 4, 16, 8, true, false}, {32, 64, 1, OBF8, OBF8, 4, 16, 8, true, false}};
-
+/* A row: name, M and N, K, blocks, type, passes. Registers hold an operand's elements, of 64 lanes; A's of a sparse one half. */
 enum { DENSE, SPARSE_A, SMALL_FLOATS }; /* emu_op.dtype: how it is bound */
-#define SPARSE(name, desc) {"v_smfmac_" name, emu_mfma_sparse, EMU_C_MFMA, SPARSE_A, 0, &desc}
-#define OP(name, desc) {"v_mfma_" name, emu_mfma_dense, EMU_C_MFMA, DENSE, 0, &desc}
-#define OP64(name, desc) {"v_mfma_" name, emu_mfma_f64, EMU_C_MFMA, DENSE, 0, &desc}
-#define OPS(name, desc) {"v_mfma_" name, emu_mfma_small, EMU_C_MFMA, SMALL_FLOATS, 0, &desc}
-#define FOUR(X, name, suffix, desc) X(name "_fp8_fp8" suffix, desc[0]), X(name "_fp8_bf8" suffix, desc[1]), \
-    X(name "_bf8_fp8" suffix, desc[2]), X(name "_bf8_bf8" suffix, desc[3])
+#define BITS(t) ((t) == F64 ? 64 : (t) == F32 || (t) == XF32 ? 32 : (t) == BF16 || (t) == F16 ? 16 : (t) == SMALL ? 0 : 8)
+#define SHAPE(m, k, blocks, a, b, passes, stored, cbsz, blgp)                                                                \
+  &(const emu_mfma){m, k, blocks, a, b, (m) * (k) * (blocks) * BITS(a) / 2048 / (stored),                                    \
+                    (m) * (m) * (blocks) * ((a) == F64 ? 64 : 32) / 2048, passes, cbsz, blgp}
+#define ROW(name, run, how, shape) {"v_" name, run, EMU_C_MFMA, how, 0, shape}
+#define MIX(name, m, k, a, b, passes) \
+  ROW("mfma_" name, emu_mfma_dense, DENSE, SHAPE(m, k, 1, a, b, passes, 1, false, false))
+#define OP(name, m, k, blocks, t, passes) \
+  ROW("mfma_" name, emu_mfma_dense, DENSE, SHAPE(m, k, blocks, t, t, passes, 1, (blocks) > 1, (blocks) > 1 || (t) == F32))
+#define OP64(name, m, k, blocks, t, passes) \
+  ROW("mfma_" name, emu_mfma_f64, DENSE, SHAPE(m, k, blocks, t, t, passes, 1, false, true))
+#define OPS(name, m, k, t, passes) ROW("mfma_" name, emu_mfma_small, SMALL_FLOATS, SHAPE(m, k, 1, t, t, passes, 1, true, true))
+#define SPARSE(name, m, k, a, b, passes) \
+  ROW("smfmac_" name, emu_mfma_sparse, SPARSE_A, SHAPE(m, k, 1, a, b, passes, 2, true, false))
+#define FOUR(X, name, suffix, m, k, f, b, passes)                                                          \
+  X(name "_fp8_fp8" suffix, m, k, f, f, passes), X(name "_fp8_bf8" suffix, m, k, f, b, passes),            \
+      X(name "_bf8_fp8" suffix, m, k, b, f, passes), X(name "_bf8_bf8" suffix, m, k, b, b, passes)
+/* Names without an underscore ahead of the type are gfx90a's (SIDPFullSpeedModel), twice the K and _ocp gfx950's. f8f6f4 has its
+ * registers and passes by format (emu_mfma_bind). */
 const emu_op emu_ops_mfma[] = {
-    OP("f32_16x16x16_bf16", bf16_16), OP("f32_32x32x8_bf16", bf16_32), OP("f32_4x4x4_16b_bf16", bf16_4),
-    OP("f32_16x16x4_4b_bf16", bf16_16b), OP("f32_32x32x4_2b_bf16", bf16_32b),
-    OP("f32_16x16x16_f16", f16_16), OP("f32_32x32x8_f16", f16_32), OP("f32_4x4x4_16b_f16", f16_4),
-    OP("f32_16x16x4_4b_f16", f16_16b), OP("f32_32x32x4_2b_f16", f16_32b),
-    OP("f32_16x16x16bf16_1k", bf16_16_slow), OP("f32_32x32x8bf16_1k", bf16_32_slow), OP("f32_16x16x16f16", f16_16_slow),
-    OP("f32_32x32x8f16", f16_32_slow), OP("f32_16x16x32_bf16", bf16_16_wide), OP("f32_32x32x16_bf16", bf16_32_wide),
-    OP("f32_16x16x32_f16", f16_16_wide), OP("f32_32x32x16_f16", f16_32_wide),
-    OP("i32_16x16x32_i8", i8_16), OP("i32_32x32x16_i8", i8_32), OP("i32_4x4x4_16b_i8", i8_4),
-    OP("i32_16x16x4_4b_i8", i8_16b), OP("i32_32x32x4_2b_i8", i8_32b),
-    OP("f32_16x16x4_f32", f32_16), OP("f32_32x32x2_f32", f32_32), OP("f32_4x4x1_16b_f32", f32_4),
-    OP("f32_16x16x1_4b_f32", f32_16b), OP("f32_32x32x1_2b_f32", f32_32b),
-    OP("f32_16x16x8_xf32", xf32_16), OP("f32_32x32x4_xf32", xf32_32),
-    OP64("f64_16x16x4_f64", f64_16), OP64("f64_4x4x4_4b_f64", f64_4),
-    FOUR(OP, "f32_16x16x32", "", fp8_16), FOUR(OP, "f32_32x32x16", "", fp8_32),
-    FOUR(OP, "f32_16x16x32", "_ocp", ocp_16), FOUR(OP, "f32_32x32x16", "_ocp", ocp_32),
-    OP("i32_16x16x16i8", i8_16_short), OP("i32_32x32x8i8", i8_32_short), OP("f32_16x16x8bf16", bf16_16_short),
-    OP("f32_32x32x4bf16", bf16_32_short), OP("f32_4x4x2bf16", bf16_4_short), OP("f32_16x16x2bf16", bf16_16b_short),
-    OP("f32_32x32x2bf16", bf16_32b_short), OP("i32_16x16x64_i8", i8_16_wide), OP("i32_32x32x32_i8", i8_32_wide),
-    OPS("f32_16x16x128_f8f6f4", small_16), OPS("scale_f32_16x16x128_f8f6f4", small_16), OPS("f32_32x32x64_f8f6f4", small_32),
-    OPS("scale_f32_32x32x64_f8f6f4", small_32),
-    SPARSE("f32_16x16x32_bf16", sparse_bf16[0]), SPARSE("f32_32x32x16_bf16", sparse_bf16[1]),
-    SPARSE("f32_16x16x32_f16", sparse_f16[0]), SPARSE("f32_32x32x16_f16", sparse_f16[1]),
-    SPARSE("i32_16x16x64_i8", sparse_i8[0]), SPARSE("i32_32x32x32_i8", sparse_i8[1]),
-    FOUR(SPARSE, "f32_16x16x64", "", sparse_fp8_16), FOUR(SPARSE, "f32_32x32x32", "", sparse_fp8_32),
-    FOUR(SPARSE, "f32_16x16x64", "_ocp", sparse_ocp_16), FOUR(SPARSE, "f32_32x32x32", "_ocp", sparse_ocp_32),
-    SPARSE("f32_16x16x64_bf16", sparse_bf16_wide[0]), SPARSE("f32_32x32x32_bf16", sparse_bf16_wide[1]),
-    SPARSE("f32_16x16x64_f16", sparse_f16_wide[0]), SPARSE("f32_32x32x32_f16", sparse_f16_wide[1]),
-    SPARSE("i32_16x16x128_i8", sparse_i8_wide[0]), SPARSE("i32_32x32x64_i8", sparse_i8_wide[1]),
-    FOUR(SPARSE, "f32_16x16x128", "", sparse_ocp_16_wide), FOUR(SPARSE, "f32_32x32x64", "", sparse_ocp_32_wide),
+    OP("f32_16x16x16_bf16", 16, 16, 1, BF16, 4), OP("f32_32x32x8_bf16", 32, 8, 1, BF16, 8),
+    OP("f32_4x4x4_16b_bf16", 4, 4, 16, BF16, 2), OP("f32_16x16x4_4b_bf16", 16, 4, 4, BF16, 8),
+    OP("f32_32x32x4_2b_bf16", 32, 4, 2, BF16, 16), OP("f32_16x16x16_f16", 16, 16, 1, F16, 4),
+    OP("f32_32x32x8_f16", 32, 8, 1, F16, 8), OP("f32_4x4x4_16b_f16", 4, 4, 16, F16, 2),
+    OP("f32_16x16x4_4b_f16", 16, 4, 4, F16, 8), OP("f32_32x32x4_2b_f16", 32, 4, 2, F16, 16),
+    OP("f32_16x16x16bf16_1k", 16, 16, 1, BF16, 8), OP("f32_32x32x8bf16_1k", 32, 8, 1, BF16, 16),
+    OP("f32_16x16x16f16", 16, 16, 1, F16, 8), OP("f32_32x32x8f16", 32, 8, 1, F16, 16),
+    OP("f32_16x16x32_bf16", 16, 32, 1, BF16, 4), OP("f32_32x32x16_bf16", 32, 16, 1, BF16, 8),
+    OP("f32_16x16x32_f16", 16, 32, 1, F16, 4), OP("f32_32x32x16_f16", 32, 16, 1, F16, 8),
+    OP("i32_16x16x32_i8", 16, 32, 1, I8, 4), OP("i32_32x32x16_i8", 32, 16, 1, I8, 8), OP("i32_4x4x4_16b_i8", 4, 4, 16, I8, 2),
+    OP("i32_16x16x4_4b_i8", 16, 4, 4, I8, 8), OP("i32_32x32x4_2b_i8", 32, 4, 2, I8, 16),
+    OP("f32_16x16x4_f32", 16, 4, 1, F32, 8), OP("f32_32x32x2_f32", 32, 2, 1, F32, 16),
+    OP("f32_4x4x1_16b_f32", 4, 1, 16, F32, 2), OP("f32_16x16x1_4b_f32", 16, 1, 4, F32, 8),
+    OP("f32_32x32x1_2b_f32", 32, 1, 2, F32, 16), OP("f32_16x16x8_xf32", 16, 8, 1, XF32, 4),
+    OP("f32_32x32x4_xf32", 32, 4, 1, XF32, 8), OP64("f64_16x16x4_f64", 16, 4, 1, F64, 8),
+    OP64("f64_4x4x4_4b_f64", 4, 4, 4, F64, 4), FOUR(MIX, "f32_16x16x32", "", 16, 32, FP8, BF8, 4),
+    FOUR(MIX, "f32_32x32x16", "", 32, 16, FP8, BF8, 8), FOUR(MIX, "f32_16x16x32", "_ocp", 16, 32, OFP8, OBF8, 4),
+    FOUR(MIX, "f32_32x32x16", "_ocp", 32, 16, OFP8, OBF8, 8), OP("i32_16x16x16i8", 16, 16, 1, I8, 8),
+    OP("i32_32x32x8i8", 32, 8, 1, I8, 16), OP("f32_16x16x8bf16", 16, 8, 1, BF16, 8), OP("f32_32x32x4bf16", 32, 4, 1, BF16, 16),
+    OP("f32_4x4x2bf16", 4, 2, 16, BF16, 2), OP("f32_16x16x2bf16", 16, 2, 4, BF16, 8), OP("f32_32x32x2bf16", 32, 2, 2, BF16, 16),
+    OP("i32_16x16x64_i8", 16, 64, 1, I8, 4), OP("i32_32x32x32_i8", 32, 32, 1, I8, 8),
+    OPS("f32_16x16x128_f8f6f4", 16, 128, SMALL, 4), OPS("scale_f32_16x16x128_f8f6f4", 16, 128, SMALL, 4),
+    OPS("f32_32x32x64_f8f6f4", 32, 64, SMALL, 8), OPS("scale_f32_32x32x64_f8f6f4", 32, 64, SMALL, 8),
+    SPARSE("f32_16x16x32_bf16", 16, 32, BF16, BF16, 4), SPARSE("f32_32x32x16_bf16", 32, 16, BF16, BF16, 8),
+    SPARSE("f32_16x16x32_f16", 16, 32, F16, F16, 4), SPARSE("f32_32x32x16_f16", 32, 16, F16, F16, 8),
+    SPARSE("i32_16x16x64_i8", 16, 64, I8, I8, 4), SPARSE("i32_32x32x32_i8", 32, 32, I8, I8, 8),
+    FOUR(SPARSE, "f32_16x16x64", "", 16, 64, FP8, BF8, 4), FOUR(SPARSE, "f32_32x32x32", "", 32, 32, FP8, BF8, 8),
+    FOUR(SPARSE, "f32_16x16x64", "_ocp", 16, 64, OFP8, OBF8, 4), FOUR(SPARSE, "f32_32x32x32", "_ocp", 32, 32, OFP8, OBF8, 8),
+    SPARSE("f32_16x16x64_bf16", 16, 64, BF16, BF16, 4), SPARSE("f32_32x32x32_bf16", 32, 32, BF16, BF16, 8),
+    SPARSE("f32_16x16x64_f16", 16, 64, F16, F16, 4), SPARSE("f32_32x32x32_f16", 32, 32, F16, F16, 8),
+    SPARSE("i32_16x16x128_i8", 16, 128, I8, I8, 4), SPARSE("i32_32x32x64_i8", 32, 64, I8, I8, 8),
+    FOUR(SPARSE, "f32_16x16x128", "", 16, 128, OFP8, OBF8, 4), FOUR(SPARSE, "f32_32x32x64", "", 32, 64, OFP8, OBF8, 8),
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
