@@ -1,6 +1,7 @@
 /* Host-side 16-bit floats and the test data generator. Exact arithmetic: every machine makes the same bits. */
 #pragma once
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -51,3 +52,22 @@ static inline float mlaf_rng_normal(mlaf_rng *r) {
 }
 /* As after `n` normals more. */
 static inline void mlaf_rng_skip_normals(mlaf_rng *r, uint64_t n) { r->state += 3 * n * 0x9e3779b97f4a7c15ull; }
+
+/* Numbers 0 to n - 1 in random order. */
+static inline void mlaf_rng_deal(mlaf_rng *rng, int32_t *order, int64_t n) {
+  for (int64_t i = 0; i < n; i++) { /* inside-out shuffle */
+    const int64_t j = mlaf_rng_below(rng, (uint32_t)i + 1);
+    order[i] = order[j];
+    order[j] = (int32_t)i;
+  }
+}
+
+/* Fills a table, if there is one, of cosines and then sines of `rows` positions. None has the angles of another. */
+static inline void mlaf_rng_angles(mlaf_rng *rng, float *table, int64_t rows, int64_t half) {
+  for (int64_t i = 0; table && i < rows * half; i++) {
+    const double angle = mlaf_rng_normal(rng) * 8;
+    float *row = table + i / half * 2 * half;
+    row[i % half] = (float)cos(angle);
+    row[half + i % half] = (float)sin(angle);
+  }
+}

@@ -137,30 +137,14 @@ static void resize_norm(const mlaf_host *h) {
   for (int64_t i = 0; i < N(h, INNER); i++) gain[i] = mlaf_encode16(h->dtype, gains[i % 2] * mlaf_decode16(h->dtype, gain[i]));
 }
 
-static double angle(const mlaf_host *h, int tensor, int64_t at) {
-  const void *table = h->t[tensor].data;
-  return N(h, NUMBER) == 2 ? (double)mlaf_decode16(h->dtype, ((const uint16_t *)table)[at]) : (double)((const float *)table)[at];
-}
-
-/* Any numbers will do for cosines and sines: those of no angle show a mistake all the better. */
-static void fill_angles(const mlaf_host *h, int tensor, mlaf_rng *rng) {
-  const int64_t columns = N(h, COSINES);
-  for (int64_t i = 0; !h->t[tensor].absent && i < N(h, TABLE) * columns; i++) {
-    const int64_t at = i / columns * h->t[PROJECTION_COS].stride[0] + i % columns;
-    const float x = mlaf_rng_normal(rng) / 2;
-    if (N(h, NUMBER) == 2) ((uint16_t *)(void *)h->t[tensor].data)[at] = mlaf_encode16(h->dtype, x);
-    else ((float *)(void *)h->t[tensor].data)[at] = x;
-  }
-}
-
 static void draw_timing(mlaf_host *h, mlaf_rng *rng) {
   const int64_t rows = N(h, TABLE), bad[] = {-1, rows, INT64_C(1) << 40}, edges[] = {0, rows - 1};
   for (int64_t t = 0; N(h, ROTATED) && t < N(h, T); t++) {
     positions(h)[t] = t < 2 ? edges[1 - t] : mlaf_rng_below(rng, (uint32_t)rows);
     if (options_of(h)->outside && t % 4 == 1) positions(h)[t] = bad[t / 4 % 3];
   }
-  fill_angles(h, PROJECTION_COS, rng);
-  fill_angles(h, PROJECTION_SIN, rng);
+  mlaf_host_fill_angles(h, PROJECTION_COS, PROJECTION_COS, 2, rng);
+  mlaf_host_fill_angles(h, PROJECTION_SIN, PROJECTION_COS, 2, rng);
   if (N(h, WEIGHTS)) fill_scales(h, rng);
 }
 
@@ -295,12 +279,14 @@ static void take_given(const product *p) {
 
 /* Rope columns, which are in `out`. */
 static void rotate(const mlaf_host *h, int64_t t, double *out) {
-  const int64_t pairs = N(h, P) / 2, at = N(h, ROTATED) ? positions(h)[t] : 0, row = at * h->t[PROJECTION_COS].stride[0];
+  const int64_t pairs = N(h, P) / 2, at = N(h, ROTATED) ? positions(h)[t] : 0;
   const bool there = at >= 0 && at < N(h, TABLE), one = h->t[PROJECTION_SIN].absent;
+  const int sines = one ? PROJECTION_COS : PROJECTION_SIN;
   for (int64_t i = 0; N(h, ROTATED) && i < pairs; i++) {
     const int64_t a = N(h, STYLE) == MLAF_HALVES ? i : 2 * i, b = N(h, STYLE) == MLAF_HALVES ? i + pairs : 2 * i + 1;
-    const double x = out[a], y = out[b], cos = there ? angle(h, PROJECTION_COS, row + i) : (double)NAN;
-    const double sin = !there ? (double)NAN : one ? angle(h, PROJECTION_COS, row + pairs + i) : angle(h, PROJECTION_SIN, row + i);
+    const double x = out[a], y = out[b];
+    const double cos = there ? mlaf_host_angle(h, PROJECTION_COS, PROJECTION_COS, at, i) : (double)NAN;
+    const double sin = there ? mlaf_host_angle(h, sines, PROJECTION_COS, at, one ? pairs + i : i) : (double)NAN;
     out[a] = x * cos - y * sin;
     out[b] = y * cos + x * sin;
   }

@@ -148,6 +148,14 @@ void mlaf_host_init(mlaf_host *h, const mlaf_point *p, const mlaf_table_case *c,
 mlaf_status mlaf_host_alloc(mlaf_host *h, int tensor, int fill, mlaf_err *err);
 mlaf_status mlaf_host_alloc_more(mlaf_host *h, mlaf_err *err);
 void mlaf_host_free(mlaf_host *h);
+/* Fills a table of cosines or sines, which lies as tensor `cos` does, with normal numbers / by: those of no angle show a mistake
+ * all the better. */
+void mlaf_host_fill_angles(mlaf_host *h, int tensor, int cos, float by, mlaf_rng *rng);
+double mlaf_host_angle(const mlaf_host *h, int tensor, int cos, int64_t row, int64_t column);
+/* h->more: numbers 0 to n - 1 in random order. */
+void mlaf_host_deal(mlaf_host *h, int64_t n, mlaf_rng *rng);
+/* Gives each row of int64_t tensor `slots` one of n slots in random order, none twice. h->more: the row of each slot. */
+void mlaf_host_deal_slots(mlaf_host *h, int slots, int64_t n, mlaf_rng *rng);
 /* A random element of a 16-bit tensor becomes NaN. */
 void mlaf_host_break(mlaf_host *h, int tensor, mlaf_rng *rng);
 static inline size_t mlaf_host_bytes(const mlaf_host *h, int tensor) {

@@ -110,6 +110,42 @@ void mlaf_host_free(mlaf_host *h) {
   }
 }
 
+static bool is_in_16(const mlaf_host *h, int tensor) {
+  return mlaf_element_bytes(&h->table->args->tensors[tensor], h->n) == 2;
+}
+
+void mlaf_host_fill_angles(mlaf_host *h, int tensor, int cos, float by, mlaf_rng *rng) {
+  const int64_t columns = mlaf_host_columns(h, cos), all = h->t[tensor].absent ? 0 : mlaf_host_rows(h, cos, 0) * columns;
+  void *table = h->t[tensor].data;
+  for (int64_t i = 0; i < all; i++) {
+    const int64_t at = i / columns * h->t[cos].stride[0] + i % columns;
+    const float x = mlaf_rng_normal(rng) / by;
+    if (is_in_16(h, cos)) ((uint16_t *)table)[at] = mlaf_encode16(h->dtype, x);
+    else ((float *)table)[at] = x;
+  }
+}
+
+double mlaf_host_angle(const mlaf_host *h, int tensor, int cos, int64_t row, int64_t column) {
+  const void *table = h->t[tensor].data;
+  const int64_t at = row * h->t[cos].stride[0] + column;
+  return is_in_16(h, cos) ? (double)mlaf_decode16(h->dtype, ((const uint16_t *)table)[at]) : (double)((const float *)table)[at];
+}
+
+void mlaf_host_deal(mlaf_host *h, int64_t n, mlaf_rng *rng) {
+  for (int64_t i = 0; i < n; i++) { /* inside-out shuffle */
+    const int64_t j = mlaf_rng_below(rng, (uint32_t)i + 1);
+    h->more[i] = h->more[j];
+    h->more[j] = i;
+  }
+}
+
+void mlaf_host_deal_slots(mlaf_host *h, int slots, int64_t n, mlaf_rng *rng) {
+  int64_t *const out = (void *)h->t[slots].data;
+  mlaf_host_deal(h, n, rng);
+  memcpy(out, h->more, (size_t)mlaf_host_rows(h, slots, 0) * sizeof *out);
+  for (int64_t t = 0; t < mlaf_host_rows(h, slots, 0); t++) h->more[out[t]] = t;
+}
+
 void mlaf_host_break(mlaf_host *h, int tensor, mlaf_rng *rng) {
   const int64_t i = mlaf_rng_below(rng, (uint32_t)mlaf_host_rows(h, tensor, 0)),
                 j = mlaf_rng_below(rng, (uint32_t)mlaf_host_rows(h, tensor, 1));

@@ -67,18 +67,6 @@ static void find(const mlaf_host *h, int tensor, int64_t row, int64_t *t, int64_
 
 /* --- contents --- */
 
-/* Slots in random order; no two tokens share one. h->more: the token of each. */
-static void deal_slots(mlaf_host *h, mlaf_rng *rng) {
-  const int64_t n = h->n[APPEND_SIZE_SLOTS], tokens = h->n[APPEND_SIZE_T];
-  for (int64_t i = 0; i < n; i++) { /* inside-out shuffle */
-    const int64_t j = mlaf_rng_below(rng, (uint32_t)i + 1);
-    h->more[i] = h->more[j];
-    h->more[j] = i;
-  }
-  memcpy(slots(h), h->more, (size_t)tokens * sizeof *h->more);
-  for (int64_t t = 0; t < tokens; t++) h->more[slots(h)[t]] = t;
-}
-
 /* Some tokens have no slot; their positions are far outside. */
 static void deal_positions(mlaf_host *h, mlaf_rng *rng) {
   const int64_t n = h->n[APPEND_SIZE_SLOTS], rows = h->n[APPEND_SIZE_TABLE];
@@ -107,26 +95,15 @@ static void change_row(const mlaf_host *h, int tensor, int64_t t, int64_t head, 
   row[tensor == APPEND_CKV ? n / 2 + 1 : n - 1] = mlaf_encode16(h->dtype, t % 2 ? INFINITY : -INFINITY);
 }
 
-/* Any numbers will do for cosines and sines: those of no angle show a mistake all the better. */
-static void fill_table(mlaf_host *h, int tensor, mlaf_rng *rng) {
-  const int64_t columns = mlaf_host_columns(h, tensor);
-  for (int64_t i = 0; !h->t[tensor].absent && i < h->n[APPEND_SIZE_TABLE] * columns; i++) {
-    const float x = mlaf_rng_normal(rng) / 6;
-    void *row = mlaf_host_at(h, tensor, i / columns, 0);
-    if (h->n[APPEND_SIZE_NUMBER] == 2) ((uint16_t *)row)[i % columns] = mlaf_encode16(h->dtype, x);
-    else ((float *)row)[i % columns] = x;
-  }
-}
-
 static void draw_timing(mlaf_host *h, mlaf_rng *rng) {
-  deal_slots(h, rng);
+  mlaf_host_deal_slots(h, APPEND_SLOTS, h->n[APPEND_SIZE_SLOTS], rng);
   deal_positions(h, rng);
-  fill_table(h, APPEND_COS, rng);
+  mlaf_host_fill_angles(h, APPEND_COS, APPEND_COS, 6, rng);
 }
 
 static void draw(mlaf_host *h, mlaf_rng *rng) {
   draw_timing(h, rng);
-  fill_table(h, APPEND_SIN, rng);
+  mlaf_host_fill_angles(h, APPEND_SIN, APPEND_COS, 6, rng);
   for (int64_t t = 0; t < h->n[APPEND_SIZE_T]; t++) {
     for (int i = APPEND_CKV; i <= APPEND_KPE; i++) change_row(h, i, t, 0, is_live(h, t));
     for (int64_t head = 0; head < h->n[APPEND_SIZE_H]; head++)
@@ -157,12 +134,6 @@ static mlaf_status inject(mlaf_host *h, mlaf_inject inject, mlaf_rng *rng, mlaf_
 
 /* --- what must come out --- */
 
-static double angle(const mlaf_host *h, int tensor, int64_t position, int64_t i) {
-  const void *row = mlaf_host_at(h, tensor, position, 0);
-  if (h->n[APPEND_SIZE_NUMBER] == 4) return (double)((const float *)row)[i];
-  return (double)mlaf_decode16(h->dtype, ((const uint16_t *)row)[i]);
-}
-
 /* Rope columns, rotated where the problem does so, NaN where the position is outside. slack: by the terms of the sums. */
 static void rotate(const mlaf_rows *r, const uint16_t *row, double *out, double *slack) {
   const mlaf_host *h = r->h;
@@ -175,8 +146,9 @@ static void rotate(const mlaf_rows *r, const uint16_t *row, double *out, double 
   for (int64_t i = 0; h->n[APPEND_SIZE_TURNED] && i < half; i++) {
     const bool halves = h->point.v[MLA_APPEND_STYLE] == APPEND_HALVES;
     const int64_t a = halves ? i : 2 * i, b = halves ? i + half : 2 * i + 1;
-    const double c = there ? angle(h, APPEND_COS, at, i) : (double)NAN;
-    const double d = !there ? (double)NAN : apart ? angle(h, APPEND_SIN, at, i) : angle(h, APPEND_COS, at, half + i);
+    const int sines = apart ? APPEND_SIN : APPEND_COS;
+    const double c = there ? mlaf_host_angle(h, APPEND_COS, APPEND_COS, at, i) : (double)NAN;
+    const double d = there ? mlaf_host_angle(h, sines, APPEND_COS, at, apart ? i : half + i) : (double)NAN;
     const double x = out[a], y = out[b];
     out[a] = x * c - y * d;
     slack[a] = FP32_OFF * (fabs(x * c) + fabs(y * d));

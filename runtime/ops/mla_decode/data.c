@@ -224,11 +224,7 @@ static mlaf_status deal_pages(mlaf_decode_data *d, int32_t *indices, mlaf_rng *r
   const int64_t physical = d->args.num_pages, n = d->pages * d->head.sets;
   int32_t *order = malloc((size_t)physical * sizeof *order);
   if (!order) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %lld pages", (long long)physical);
-  for (int64_t i = 0; i < physical; i++) { /* inside-out shuffle */
-    const int64_t j = mlaf_rng_below(rng, (uint32_t)i + 1);
-    order[i] = order[j];
-    order[j] = (int32_t)i;
-  }
+  mlaf_rng_deal(rng, order, physical);
   for (int64_t i = 0; i < n; i++) indices[i] = order[(i + i / physical) % physical];
   free(order);
   return MLAF_OK;

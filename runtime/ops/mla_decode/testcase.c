@@ -219,12 +219,7 @@ static mlaf_status fill_table(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_er
   x->rope_table = t->rope_table = malloc((size_t)x->rope_rows * 2 * (size_t)half * sizeof *t->rope_table);
   if (!t->rope_table)
     return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for a table of %d positions", s->name, x->rope_rows);
-  for (int64_t i = 0; i < (int64_t)x->rope_rows * half; i++) {
-    float *row = t->rope_table + i / half * 2 * half;
-    const double angle = mlaf_rng_normal(&rng) * 8;
-    row[i % half] = (float)cos(angle);
-    row[half + i % half] = (float)sin(angle);
-  }
+  mlaf_rng_angles(&rng, t->rope_table, x->rope_rows, half);
   return MLAF_OK;
 }
 

@@ -148,21 +148,13 @@ static spot spot_of(const mlaf_host *h, int64_t t) {
 
 /* --- contents --- */
 
-static void shuffle(int32_t *order, int64_t n, mlaf_rng *rng) {
-  for (int64_t i = 0; i < n; i++) { /* inside out */
-    const uint32_t j = mlaf_rng_below(rng, (uint32_t)i + 1);
-    order[i] = order[j];
-    order[j] = (int32_t)i;
-  }
-}
-
 /* Pages in random order, each once. h->more: that order. */
 static void fill_tables(mlaf_host *h, mlaf_rng *rng) {
   const requests s = requests_of(&h->point, options_of(h));
   int32_t *cu = words(h, GATHER_KV_B_CU_SEQLENS), *indptr = words(h, GATHER_KV_B_TABLE_INDPTR),
           *starts = words(h, GATHER_KV_B_SEQ_STARTS), *order = (void *)h->more;
   int64_t next = 0;
-  shuffle(order, N(h, PAGES), rng);
+  mlaf_rng_deal(rng, order, N(h, PAGES));
   cu[0] = 0;
   if (indptr) indptr[0] = 0;
   for (int r = 0; r < s.n; r++) {
@@ -214,17 +206,6 @@ static void fill_token(const mlaf_host *h, mlaf_stored_token at, mlaf_rng *rng) 
   fill_columns(h, format->rope, at.rope, N(h, P), rng);
 }
 
-/* No position has the angles of another. */
-static void fill_angles(mlaf_host *h, mlaf_rng *rng) {
-  const int64_t half = N(h, P) / 2;
-  float *table = (void *)h->t[GATHER_KV_B_ROPE_TABLE].data;
-  for (int64_t i = 0; table && i < N(h, POSITIONS) * half; i++) {
-    const double angle = mlaf_rng_normal(rng) * 8;
-    float *row = table + i / half * 2 * half;
-    row[i % half] = (float)cos(angle), row[half + i % half] = (float)sin(angle);
-  }
-}
-
 static void put_scale(mlaf_host *h) {
   if (!h->t[GATHER_KV_B_SCALE_AT].absent) memcpy(h->t[GATHER_KV_B_SCALE_AT].data, &SCALE, sizeof SCALE);
 }
@@ -239,7 +220,7 @@ static void draw(mlaf_host *h, mlaf_rng *rng) {
     uint16_t *w = mlaf_host_at(h, GATHER_KV_B_W, i / N(h, OUT), i % N(h, OUT));
     for (int64_t k = 0; k < N(h, R); k++) w[k] = mlaf_encode16(h->dtype, mlaf_decode16(h->dtype, w[k]) / 16);
   }
-  fill_angles(h, rng);
+  mlaf_rng_angles(rng, (void *)h->t[GATHER_KV_B_ROPE_TABLE].data, N(h, POSITIONS), N(h, P) / 2);
   put_scale(h);
 }
 
@@ -251,11 +232,11 @@ static void draw_timing(mlaf_host *h, mlaf_rng *rng) {
     cu[r] = (int32_t)(r < N(h, B) ? r * REQUEST : N(h, T));
     indptr[r] = (int32_t)(r < N(h, B) ? r * (REQUEST / N(h, PAGE)) : pages);
   }
-  shuffle(words(h, GATHER_KV_B_TABLE), pages, rng);
+  mlaf_rng_deal(rng, words(h, GATHER_KV_B_TABLE), pages);
   for (int64_t i = 0; i < pages; i++) words(h, GATHER_KV_B_TABLE)[i] %= (int32_t)N(h, PAGES);
   for (int64_t i = 0; !h->t[GATHER_KV_B_CACHE].pooled && i < N(h, PAGES) * N(h, PAGE); i++)
     fill_token(h, token_at(h, format_of(h)->second.of ? i : i * h->t[GATHER_KV_B_CACHE].stride[1]), rng);
-  fill_angles(h, rng);
+  mlaf_rng_angles(rng, (void *)h->t[GATHER_KV_B_ROPE_TABLE].data, N(h, POSITIONS), N(h, P) / 2);
 }
 
 /* The entry of a request's last page in a table of rows. */

@@ -122,11 +122,7 @@ static void fill_lengths(const mlaf_host *h, mlaf_rng *rng) {
 
 static void fill(mlaf_host *h, mlaf_rng *rng) {
   int64_t *pages = h->more;
-  for (int64_t i = 0; i < N(h, PAGES); i++) { /* inside-out shuffle */
-    const int64_t j = mlaf_rng_below(rng, (uint32_t)i + 1);
-    pages[i] = pages[j];
-    pages[j] = i;
-  }
+  mlaf_host_deal(h, N(h, PAGES), rng);
   fill_lengths(h, rng);
   for (int64_t t = 0; t < N(h, T); t++) fill_query(h, t, rng);
   for (int64_t i = 0; i < N(h, B); i++) fill_request(h, i, pages, rng);

@@ -50,17 +50,6 @@ static void find(const mlaf_host *h, int tensor, int64_t row, int64_t *t, int64_
 
 /* --- contents --- */
 
-/* Slots in random order; no two tokens share one. h->more: the token of each. */
-static void deal_slots(mlaf_host *h, mlaf_rng *rng) {
-  for (int64_t i = 0; i < N(h, SLOTS); i++) { /* inside-out shuffle */
-    const int64_t j = mlaf_rng_below(rng, (uint32_t)i + 1);
-    h->more[i] = h->more[j];
-    h->more[j] = i;
-  }
-  memcpy(slots(h), h->more, (size_t)N(h, T) * sizeof *h->more);
-  for (int64_t t = 0; t < N(h, T); t++) h->more[slots(h)[t]] = t;
-}
-
 /* Some tokens have no slot, and positions far outside. */
 static void deal_positions(mlaf_host *h, mlaf_rng *rng) {
   const int64_t rows = N(h, TABLE), edge[] = {0, rows - 1}, bad[] = {-1, N(h, SLOTS), INT64_MAX, INT64_MIN};
@@ -72,21 +61,10 @@ static void deal_positions(mlaf_host *h, mlaf_rng *rng) {
   }
 }
 
-/* Any numbers will do for cosines and sines: those of no angle show a mistake all the better. */
-static void fill_table(mlaf_host *h, int tensor, mlaf_rng *rng) {
-  const int64_t columns = mlaf_host_columns(h, tensor);
-  for (int64_t i = 0; !h->t[tensor].absent && i < N(h, TABLE) * columns; i++) {
-    const float x = mlaf_rng_normal(rng) / 2;
-    void *row = mlaf_host_at(h, tensor, i / columns, 0);
-    if (N(h, NUMBER) == 2) ((uint16_t *)row)[i % columns] = mlaf_encode16(h->dtype, x);
-    else ((float *)row)[i % columns] = x;
-  }
-}
-
 static void draw_timing(mlaf_host *h, mlaf_rng *rng) {
-  deal_slots(h, rng);
+  mlaf_host_deal_slots(h, INDEX_APPEND_SLOTS, N(h, SLOTS), rng);
   deal_positions(h, rng);
-  fill_table(h, INDEX_APPEND_COS, rng);
+  mlaf_host_fill_angles(h, INDEX_APPEND_COS, INDEX_APPEND_COS, 2, rng);
   for (int i = 0; i < COLUMNS; i++) {
     ((float *)(void *)h->t[INDEX_APPEND_NORM_WEIGHT].data)[i] = 1 + mlaf_rng_normal(rng) / 4;
     ((float *)(void *)h->t[INDEX_APPEND_NORM_BIAS].data)[i] = mlaf_rng_normal(rng) / 4;
@@ -104,7 +82,7 @@ static void change_row(const mlaf_host *h, int tensor, int64_t t, int64_t head) 
 static void draw(mlaf_host *h, mlaf_rng *rng) {
   static const int32_t edges[] = {0, 1, 2, 3, INT32_MAX, -5, INT32_MIN, 4};
   draw_timing(h, rng);
-  fill_table(h, INDEX_APPEND_SIN, rng);
+  mlaf_host_fill_angles(h, INDEX_APPEND_SIN, INDEX_APPEND_COS, 2, rng);
   for (int64_t t = 0; options_of(h)->extreme != 0 && t < N(h, T); t++) {
     change_row(h, INDEX_APPEND_K, t, 0);
     for (int64_t head = 0; head < N(h, H); head++) change_row(h, INDEX_APPEND_Q, t, head);
@@ -148,21 +126,14 @@ static void norm(const mlaf_host *h, numbers *x) {
   }
 }
 
-static double angle(const mlaf_host *h, int tensor, int64_t position, int64_t i) {
-  const void *row = mlaf_host_at(h, tensor, position, 0);
-  if (N(h, NUMBER) == 4) return (double)((const float *)row)[i];
-  return (double)mlaf_decode16(h->dtype, ((const uint16_t *)row)[i]);
-}
-
 static void rotate(const mlaf_host *h, int64_t position, numbers *x) {
   const bool there = position >= 0 && position < N(h, TABLE), apart = !h->t[INDEX_APPEND_SIN].absent;
   const bool halves = h->point.v[MLA_INDEX_APPEND_STYLE] == INDEX_APPEND_HALVES;
   for (int i = 0; i < ROPE / 2; i++) {
     const int a = halves ? i : 2 * i, b = halves ? i + ROPE / 2 : 2 * i + 1;
-    const double c = there ? angle(h, INDEX_APPEND_COS, position, i) : (double)NAN;
-    const double d = !there  ? (double)NAN
-                     : apart ? angle(h, INDEX_APPEND_SIN, position, i)
-                             : angle(h, INDEX_APPEND_COS, position, ROPE / 2 + i);
+    const int sines = apart ? INDEX_APPEND_SIN : INDEX_APPEND_COS, at = apart ? i : ROPE / 2 + i;
+    const double c = there ? mlaf_host_angle(h, INDEX_APPEND_COS, INDEX_APPEND_COS, position, i) : (double)NAN;
+    const double d = there ? mlaf_host_angle(h, sines, INDEX_APPEND_COS, position, at) : (double)NAN;
     const double p = x->value[a], q = x->value[b], p_slack = x->slack[a], q_slack = x->slack[b];
     x->value[a] = p * c - q * d;
     x->slack[a] = FP32_OFF * (fabs(p * c) + fabs(q * d)) + p_slack * fabs(c) + q_slack * fabs(d);
