@@ -308,112 +308,67 @@ mlaf_status mlaf_gen_invariant(mlaf_gen *g, const char *problem, const char *tar
   return one_variant(&c, problem, out, err);
 }
 
-typedef struct render_call {
+/* api.<function>(texts, numbers) of plain values. */
+typedef struct plain_call {
   mlaf_gen *g;
-  const mlaf_kernel_desc *kernel;
-  const char *target;
-  char *source;
-  char hash[MLAF_HASH_HEX];
-} render_call;
+  const char *function, *text[3]; /* NULL: there are no more */
+  int n_numbers, n_results;
+  double number[2]; /* the numbers, then results that are numbers */
+  char *said[2];    /* results that are texts, malloc'ed */
+} plain_call;
 
-static int call_render(lua_State *L) {
-  render_call *c = lua_touserdata(L, 1);
+static int call_plain(lua_State *L) {
+  plain_call *c = lua_touserdata(L, 1);
+  int n = 0;
   lua_rawgeti(L, LUA_REGISTRYINDEX, c->g->api);
-  lua_getfield(L, -1, "render");
-  lua_pushstring(L, c->kernel->template_name);
-  lua_pushstring(L, c->kernel->params);
-  lua_pushstring(L, c->target);
-  lua_call(L, 3, 2);
-  const char *hash = lua_tostring(L, -1);
-  if (!lua_isstring(L, -2) || !hash || strlen(hash) != MLAF_HASH_HEX - 1) return luaL_error(L, "render: text expected");
-  memcpy(c->hash, hash, sizeof c->hash);
-  if (!(c->source = mlaf_strdup(lua_tostring(L, -2)))) return mlaf_gen_no_memory(L);
+  lua_getfield(L, -1, c->function);
+  for (; n < 3 && c->text[n]; n++) lua_pushstring(L, c->text[n]);
+  for (int i = 0; i < c->n_numbers; i++) lua_pushnumber(L, c->number[i]);
+  lua_call(L, n + c->n_numbers, c->n_results);
+  for (int i = 0; i < c->n_results; i++) {
+    const int at = i - c->n_results, type = lua_type(L, at);
+    if (type == LUA_TNUMBER) c->number[i] = lua_tonumber(L, at);
+    if (type == LUA_TSTRING && !(c->said[i] = mlaf_strdup(lua_tostring(L, at)))) return mlaf_gen_no_memory(L);
+  }
   return 0;
 }
 
 mlaf_status mlaf_gen_render(mlaf_gen *g, const mlaf_kernel_desc *k, const char *target, char **source,
                             char src_hash[MLAF_HASH_HEX], mlaf_err *err) {
   if (!k->template_name || !k->params) return mlaf_fail(err, MLAF_E_ARG, "render: the variant has no such kernel");
-  render_call c = {.g = g, .kernel = k, .target = target};
-  mlaf_status st = mlaf_gen_call(g, call_render, &c, err);
-  if (st) return st;
-  *source = c.source;
-  if (src_hash) memcpy(src_hash, c.hash, sizeof c.hash);
-  return MLAF_OK;
-}
-
-typedef struct suffix_call {
-  mlaf_gen *g;
-  const char *template_name;
-  char *out;
-} suffix_call;
-
-static int call_suffix(lua_State *L) {
-  suffix_call *c = lua_touserdata(L, 1);
-  size_t n = 0;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, c->g->api);
-  lua_getfield(L, -1, "suffix");
-  lua_pushstring(L, c->template_name);
-  lua_call(L, 1, 1);
-  const char *text = lua_tolstring(L, -1, &n);
-  if (!text || n >= 8) return luaL_error(L, "there is no template '%s'", c->template_name);
-  memcpy(c->out, text, n + 1);
-  return 0;
-}
-
-mlaf_status mlaf_gen_suffix(mlaf_gen *g, const char *template_name, char out[8], mlaf_err *err) {
-  suffix_call c = {.g = g, .template_name = template_name, .out = out};
-  return mlaf_gen_call(g, call_suffix, &c, err);
-}
-
-typedef struct units_call {
-  mlaf_gen *g;
-  const char *target;
-  int32_t units;
-} units_call;
-
-static int call_units(lua_State *L) {
-  units_call *c = lua_touserdata(L, 1);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, c->g->api);
-  lua_getfield(L, -1, "units");
-  lua_pushstring(L, c->target);
-  lua_call(L, 1, 1);
-  c->units = (int32_t)luaL_checkinteger(L, -1);
-  return 0;
-}
-
-mlaf_status mlaf_gen_units(mlaf_gen *g, const char *target, int32_t *units, mlaf_err *err) {
-  units_call c = {.g = g, .target = target};
-  const mlaf_status st = mlaf_gen_call(g, call_units, &c, err);
-  if (!st) *units = c.units;
+  plain_call c = {.g = g, .function = "render", .text = {k->template_name, k->params, target}, .n_results = 2};
+  mlaf_status st = mlaf_gen_call(g, call_plain, &c, err);
+  const char *hash = c.said[1];
+  if (!st && (!c.said[0] || !hash || strlen(hash) != MLAF_HASH_HEX - 1))
+    st = mlaf_fail(err, MLAF_E_TEMPLATE, "render: text expected");
+  if (!st) *source = c.said[0];
+  else free(c.said[0]);
+  if (!st && src_hash) memcpy(src_hash, hash, MLAF_HASH_HEX);
+  free(c.said[1]);
   return st;
 }
 
-typedef struct roofline_call {
-  mlaf_gen *g;
-  const char *target;
-  double bytes, flops, memory_ns, compute_ns;
-} roofline_call;
+mlaf_status mlaf_gen_suffix(mlaf_gen *g, const char *template_name, char out[8], mlaf_err *err) {
+  plain_call c = {.g = g, .function = "suffix", .text = {template_name}, .n_results = 1};
+  mlaf_status st = mlaf_gen_call(g, call_plain, &c, err);
+  if (!st && (!c.said[0] || strlen(c.said[0]) >= 8))
+    st = mlaf_fail(err, MLAF_E_TEMPLATE, "there is no template '%s'", template_name);
+  if (!st) memcpy(out, c.said[0], strlen(c.said[0]) + 1);
+  free(c.said[0]);
+  return st;
+}
 
-static int call_roofline(lua_State *L) {
-  roofline_call *c = lua_touserdata(L, 1);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, c->g->api);
-  lua_getfield(L, -1, "roofline");
-  lua_pushstring(L, c->target);
-  lua_pushnumber(L, c->bytes);
-  lua_pushnumber(L, c->flops);
-  lua_call(L, 3, 2);
-  c->memory_ns = luaL_checknumber(L, -2);
-  c->compute_ns = luaL_checknumber(L, -1);
-  return 0;
+mlaf_status mlaf_gen_units(mlaf_gen *g, const char *target, int32_t *units, mlaf_err *err) {
+  plain_call c = {.g = g, .function = "units", .text = {target}, .n_results = 1};
+  const mlaf_status st = mlaf_gen_call(g, call_plain, &c, err);
+  if (!st) *units = (int32_t)c.number[0];
+  return st;
 }
 
 mlaf_status mlaf_gen_roofline(mlaf_gen *g, const char *target, double bytes, double flops, double *memory_ns,
                               double *compute_ns, mlaf_err *err) {
-  roofline_call c = {.g = g, .target = target, .bytes = bytes, .flops = flops};
-  mlaf_status st = mlaf_gen_call(g, call_roofline, &c, err);
-  if (st) return st;
-  *memory_ns = c.memory_ns;
-  *compute_ns = c.compute_ns;
-  return MLAF_OK;
+  plain_call c = {.g = g, .function = "roofline", .text = {target}, .n_numbers = 2, .n_results = 2, .number = {bytes, flops}};
+  const mlaf_status st = mlaf_gen_call(g, call_plain, &c, err);
+  if (!st) *memory_ns = c.number[0], *compute_ns = c.number[1];
+  return st;
 }
