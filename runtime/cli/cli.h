@@ -81,6 +81,9 @@ typedef struct cli_option {
   const mlaf_field *field;         /* of a problem; NULL: an option of the commands' own */
 } cli_option;
 bool mlaf_cli_option(const cli_command *command, cli_opt o, cli_option *out);
+const char *mlaf_cli_option_name(cli_opt o);
+/* Refuses options that are given, of a list that ends with O_COUNT: "--set <why>". CLI_OK where none is. */
+int mlaf_cli_excess(cli *c, const cli_opt *options, const char *why);
 /* "20M" as bytes: E_ARG when it is no size; 0 when the option is absent. */
 mlaf_status mlaf_cli_size(cli *c, cli_opt o, size_t *out);
 

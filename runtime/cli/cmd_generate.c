@@ -57,14 +57,9 @@ static void print_sources(const cli_kernel *k, size_t n) {
 
 /* Options that only a bundle has, without --targets: a slip. Sources are of one problem. */
 static int check_sources(cli *c) {
-  static const struct {
-    cli_opt option;
-    const char *name;
-  } bundle_only[] = {{O_MODELS, "models"}, {O_SIZE_BUDGET, "size-budget"}, {O_EXTEND, "extend"}, {O_JOBS, "jobs"},
-                     {O_CACHE, "cache"},   {O_DB, "db"},                   {O_DEVICE_ID, "device-id"}};
-  for (size_t i = 0; i < sizeof bundle_only / sizeof *bundle_only; i++)
-    if (c->given[bundle_only[i].option])
-      return mlaf_cli_usage(c, "--%s is for bundles: give --targets too, e.g. --targets gfx942", bundle_only[i].name);
+  static const cli_opt bundle_only[] = {O_MODELS, O_SIZE_BUDGET, O_EXTEND, O_JOBS, O_CACHE, O_DB, O_DEVICE_ID, O_COUNT};
+  const int excess = mlaf_cli_excess(c, bundle_only, "is for bundles: give --targets too, e.g. --targets gfx942");
+  if (excess) return excess;
   const char *grid = mlaf_cli_listed(c), *const others[] = {c->given[O_TP], c->given[O_MODEL]};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (others[i] && strpbrk(others[i], ",:@")) grid = others[i];

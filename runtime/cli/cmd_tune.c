@@ -178,15 +178,11 @@ static int dry_run(campaign *g) {
 
 /* The command that goes on, with the options that choose where. */
 static void how_to_resume(const cli *c, const char *problem, const mlaf_tuner_result *r) {
-  static const struct {
-    cli_opt option;
-    const char *name;
-  } kept[] = {{O_DEVICE, "device"},     {O_DB, "db"},     {O_CACHE, "cache"},
-              {O_GEN_ROOT, "gen-root"}, {O_SEED, "seed"}, {O_MAX_CANDIDATES, "max-candidates"}};
+  static const cli_opt kept[] = {O_DEVICE, O_DB, O_CACHE, O_GEN_ROOT, O_SEED, O_MAX_CANDIDATES};
   fprintf(stderr, "mlaforge: stopped (%s) with %zu candidates finished and recorded; to go on: mlaforge tune '%s'",
           r->stopped, r->n, problem);
   for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-    if (c->given[kept[i].option]) fprintf(stderr, " --%s '%s'", kept[i].name, c->given[kept[i].option]);
+    if (c->given[kept[i]]) fprintf(stderr, " --%s '%s'", mlaf_cli_option_name(kept[i]), c->given[kept[i]]);
   fprintf(stderr, "\n");
 }
 
@@ -296,16 +292,11 @@ mlaf_status mlaf_cli_tune_options(cli *c, campaign *g) {
 
 /* "tune layer" and options that say nothing of it. */
 static int tune_layer(cli *c) {
-  static const struct {
-    cli_opt option;
-    const char *name;
-  } others[] = {{O_STRATEGY, "strategy"}, {O_LENGTHS, "lengths"}, {O_SET, "set"}, {O_SHARD, "shard"}, {O_MISSES, "misses"},
-                {O_MAX_CANDIDATES, "max-candidates"}, {O_GIVE_UP, "give-up"}, {O_NO_LIBRARY, "no-library"},
-                {O_SERVE, "serve"}, {O_SOAK, "soak"}, {O_OUT, "out"}};
+  static const cli_opt others[] = {O_STRATEGY, O_LENGTHS, O_SET, O_SHARD, O_MISSES, O_MAX_CANDIDATES, O_GIVE_UP, O_NO_LIBRARY,
+                                   O_SERVE, O_SOAK, O_OUT, O_COUNT};
   if (c->n_arguments > 1) return mlaf_cli_usage(c, "'%s' is one argument too many: a layer comes from --model", c->arguments[1]);
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (mlaf_cli_has(c, others[i].option)) return mlaf_cli_usage(c, "--%s says nothing of `tune layer`", others[i].name);
-  return mlaf_cli_tune_layer(c);
+  const int excess = mlaf_cli_excess(c, others, "says nothing of `tune layer`");
+  return excess ? excess : mlaf_cli_tune_layer(c);
 }
 
 int mlaf_cli_tune(cli *c) {

@@ -163,11 +163,6 @@ static mlaf_status verify_many(job *j) {
   return status;
 }
 
-static const struct {
-  cli_opt option;
-  const char *name;
-} of_soak[] = {{O_CHOICES, "choices"}, {O_BESIDE, "beside"}, {O_POOL, "pool"}, {O_SHARD, "shard"}};
-
 int mlaf_cli_verify(cli *c) {
   static const char *const columns[] = {"verdict",    "cases",      ">rows",   ">error",
                                         ">worst row", ">lse/bound", "variant", NULL};
@@ -175,9 +170,9 @@ int mlaf_cli_verify(cli *c) {
   char problem[MLAF_POINT_TEXT_MAX];
   if (c->given[O_VARIANT] && mlaf_cli_has(c, O_ALL)) return mlaf_cli_usage(c, "--variant and --all exclude each other");
   if (mlaf_cli_has(c, O_SOAK)) return mlaf_cli_soak(c);
-  for (size_t i = 0; i < sizeof of_soak / sizeof *of_soak; i++)
-    if (mlaf_cli_has(c, of_soak[i].option))
-      return mlaf_cli_usage(c, "--%s is for --soak N alone: give the number of launches, too", of_soak[i].name);
+  static const cli_opt of_soak[] = {O_CHOICES, O_BESIDE, O_POOL, O_SHARD, O_COUNT};
+  const int excess = mlaf_cli_excess(c, of_soak, "is for --soak N alone: give the number of launches, too");
+  if (excess) return excess;
   mlaf_status status = mlaf_cli_problem(c, &j.problem);
   if (status == MLAF_OK) status = mlaf_cli_open(c, false);
   if (status == MLAF_OK) status = mlaf_ctx_gen(c->ctx, &j.gen, &c->err);

@@ -175,7 +175,15 @@ bool mlaf_cli_option(const cli_command *command, cli_opt o, cli_option *out) {
   return true;
 }
 
+const char *mlaf_cli_option_name(cli_opt o) { return row_of((int)o)->name; }
+
 bool mlaf_cli_has(const cli *c, cli_opt o) { return c->given[o] != NULL; }
+
+int mlaf_cli_excess(cli *c, const cli_opt *options, const char *why) {
+  for (; *options != O_COUNT; options++)
+    if (mlaf_cli_has(c, *options)) return mlaf_cli_usage(c, "--%s %s", mlaf_cli_option_name(*options), why);
+  return CLI_OK;
+}
 
 long long mlaf_cli_int(const cli *c, cli_opt o, long long otherwise) {
   return c->given[o] ? strtoll(c->given[o], NULL, 10) : otherwise;

@@ -452,12 +452,9 @@ static mlaf_status prepare(serve *s) {
 }
 
 int mlaf_cli_tune_serve(cli *c) {
-  static const struct {
-    cli_opt option;
-    const char *name;
-  } others[] = {{O_SET, "set"}, {O_SHARD, "shard"}, {O_MISSES, "misses"}, {O_OP, "op"}};
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (mlaf_cli_has(c, others[i].option)) return mlaf_cli_usage(c, "--%s says nothing of --serve", others[i].name);
+  static const cli_opt others[] = {O_SET, O_SHARD, O_MISSES, O_OP, O_COUNT};
+  const int excess = mlaf_cli_excess(c, others, "says nothing of --serve");
+  if (excess) return excess;
   if (c->n_arguments) return mlaf_cli_usage(c, "--serve takes its problems from --model: '%s' is too much", c->arguments[0]);
   serve s = {.c = c, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
   const mlaf_status st = prepare(&s);
