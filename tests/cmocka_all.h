@@ -22,9 +22,11 @@ static size_t n_tests_here __attribute__((unused));
   }                                                                                                                  \
   static void name(void **state)
 
-/* The main that runs this file's tests in their order; setup and teardown, if any, before the first and behind the last. */
+/* Runs this file's tests in their order; setup and teardown, if any, before the first and behind the last. */
+#define tests_run(setup, teardown) _cmocka_run_group_tests("tests", tests_here, n_tests_here, setup, teardown)
+/* The main that does that alone. */
 #define TESTS(setup, teardown) \
-  int main(void) { return _cmocka_run_group_tests("tests", tests_here, n_tests_here, setup, teardown); }
+  int main(void) { return tests_run(setup, teardown); }
 
 /* The same with setup before each test and teardown behind it. */
 #define TESTS_EACH(setup, teardown)                                                         \

@@ -93,7 +93,7 @@ static mlaf_ctx *fake_ctx(fake_device *dev, const char *bundle) {
   return ctx;
 }
 
-static void serves_the_grid(void **state) {
+TEST(serves_the_grid) {
   mlaf_problem p;
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
   opts.flags = MLAF_PLAN_NO_COMPILE;
@@ -125,7 +125,7 @@ static void serves_the_grid(void **state) {
   }
 }
 
-static void outside_names_the_command(void **state) {
+TEST(outside_names_the_command) {
   mlaf_problem p;
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
   mlaf_plan *plan = NULL;
@@ -156,7 +156,7 @@ static void outside_names_the_command(void **state) {
 }
 
 /* More than 16 times beyond the grid whoever may ask the model does; who may not, or finds no generator, takes the nearest. */
-static void far_problems_ask_the_model(void **state) {
+TEST(far_problems_ask_the_model) {
   static const struct {
     const char *problem, *gen_root;
     uint32_t flags;
@@ -191,7 +191,7 @@ static void far_problems_ask_the_model(void **state) {
   }
 }
 
-static void context_opens_it(void **state) {
+TEST(context_opens_it) {
   mlaf_ctx *ctx = NULL;
   char why[4096];
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
@@ -211,7 +211,7 @@ static void context_opens_it(void **state) {
 
 /* --- determinism --- */
 
-static void same_bytes_anywhere(void **state) {
+TEST(same_bytes_anywhere) {
   char *a = path_of("deep/er/one"), *b = path_of("two"), *cache = path_of("cold"), *log = path_of("log");
   assert_int_equal(CLI(log, "generate", GRID, "--targets", "gfx942", "--out", a, "--jobs", "1", "--cache", cache), 0);
   expect_same(at.bundle, a);
@@ -227,7 +227,7 @@ static void same_bytes_anywhere(void **state) {
   free(log);
 }
 
-static void budget_drops_with_reasons(void **state) {
+TEST(budget_drops_with_reasons) {
   char *dir = path_of("small"), *log = path_of("log");
   mlaf_bundle *full = NULL, *small = NULL;
   mlaf_err err;
@@ -289,7 +289,7 @@ static void shipped_choice_of(const char *target, const char *problem, const cha
   free(log);
 }
 
-static void shipped_choices_are_taken(void **state) {
+TEST(shipped_choices_are_taken) {
   shipped_choice_of("gfx942", "mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024", "b1,s1024\tchoice\texact\tmodelled\t");
 }
 
@@ -298,7 +298,7 @@ static void shipped_choices_are_taken_for_nvidia(void **state) {
   shipped_choice_of("sm_90a", "mla_decode:h16,r512,p64,q1,bf16,page64,b128,s4096", "b128,s4096\tchoice\texact\timported\t");
 }
 
-static void targets_without_kernels_say_what_is_missing(void **state) {
+TEST(targets_without_kernels_say_what_is_missing) {
   char *dir = path_of("none"), *log = path_of("log");
   assert_int_equal(CLI(log, "generate", GRID, "--targets", "gfx1", "--out", dir), 2);
   char *text = slurp(log);
@@ -351,7 +351,7 @@ static void targets_in_one(const char *targets, bool nvidia) {
   free(cold);
 }
 
-static void three_targets_in_one(void **state) { targets_in_one("gfx942,gfx950,gfx90a", false); }
+TEST(three_targets_in_one) { targets_in_one("gfx942,gfx950,gfx90a", false); }
 static void nvidia_target_beside_the_others(void **state) {
   need_compiler("sm_90a");
   targets_in_one("gfx942,gfx950,gfx90a,sm_90a", true);
@@ -396,7 +396,7 @@ static bool is_original(const char *path, const void *original, size_t size) {
 }
 
 /* Every mutation of every kind of file: either the bytes came out as they were, or nothing is used of them. */
-static void damage_never_loads(void **state) {
+TEST(damage_never_loads) {
   char *dir = path_of("damaged");
   const unsigned long rounds = from_env("MLAF_MUTATIONS", 150);
   mlaf_bundle *b = NULL;
@@ -453,7 +453,7 @@ static void damage_never_loads(void **state) {
 }
 
 /* The cache's entries likewise: damage is found by verify, removed by gc, and seed from the bundle fills up again. */
-static void cache_commands(void **state) {
+TEST(cache_commands) {
   char *cache = path_of("cache"), *log = path_of("log");
   assert_int_equal(CLI(log, "cache", "list", "--cache", cache), 3);
   assert_int_equal(CLI(log, "cache", "seed", "--cache", cache, "--from", at.bundle), 0);
@@ -506,7 +506,7 @@ static void expect_whole(const char *dir, int kill) {
   mlaf_bundle_close(b);
 }
 
-static void killed_makers_complete(void **state) {
+TEST(killed_makers_complete) {
   enum { COLD, WARM };
   char *dir = path_of("killed"), *cache[2] = {path_of("coldcache"), path_of("warmcache")}, *log = path_of("log");
   char *manifest = path_of("killed/" MLAF_BUNDLE_MANIFEST);
@@ -552,7 +552,7 @@ static void killed_makers_complete(void **state) {
 
 /* --- a disk that fills up --- */
 
-static void full_disks_are_named(void **state) {
+TEST(full_disks_are_named) {
   char *dir = path_of("full"), *log = path_of("log"), *script = path_of("script");
   const char *build = getenv("MLAF_BUILD_DIR") ? getenv("MLAF_BUILD_DIR") : ".";
   char *command = mlaf_format("bash '%s' >'%s' 2>&1", script, log);
@@ -580,7 +580,7 @@ static void full_disks_are_named(void **state) {
 
 /* --- latency --- */
 
-static void plans_are_fast(void **state) {
+TEST(plans_are_fast) {
   mlaf_problem p;
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
   opts.flags = MLAF_PLAN_NO_COMPILE;
@@ -615,7 +615,7 @@ static void plans_are_fast(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
-static void registry_keeps_and_forgets(void **state) {
+TEST(registry_keeps_and_forgets) {
   mlaf_problem p;
   mlaf_plan *a = NULL, *b = NULL, *c = NULL;
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
@@ -680,7 +680,7 @@ static void *get_many(void *user) {
   return NULL;
 }
 
-static void threads_share_the_registry(void **state) {
+TEST(threads_share_the_registry) {
   mlaf_problem p;
   mlaf_problem_parse(INSIDE, &p, NULL, 0);
   fake_device dev = fake_make(&p, BUG_NONE);
@@ -700,25 +700,7 @@ static void threads_share_the_registry(void **state) {
 
 /* "nvidia": what needs NVRTC, which not everybody has. */
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(serves_the_grid),
-      cmocka_unit_test(outside_names_the_command),
-      cmocka_unit_test(far_problems_ask_the_model), cmocka_unit_test(context_opens_it),
-      cmocka_unit_test(same_bytes_anywhere),
-      cmocka_unit_test(budget_drops_with_reasons),
-      cmocka_unit_test(shipped_choices_are_taken),
-      cmocka_unit_test(targets_without_kernels_say_what_is_missing),
-      cmocka_unit_test(three_targets_in_one),
-      cmocka_unit_test(damage_never_loads),
-      cmocka_unit_test(cache_commands),
-      cmocka_unit_test(killed_makers_complete),
-      cmocka_unit_test(full_disks_are_named),
-      cmocka_unit_test(plans_are_fast),
-      cmocka_unit_test(registry_keeps_and_forgets),
-      cmocka_unit_test(threads_share_the_registry),
-  };
   const struct CMUnitTest nvidia[] = {cmocka_unit_test(shipped_choices_are_taken_for_nvidia),
                                       cmocka_unit_test(nvidia_target_beside_the_others)};
-  return argc > 1 && !strcmp(argv[1], "nvidia") ? cmocka_run_group_tests(nvidia, setup, teardown)
-                                                : cmocka_run_group_tests(tests, setup, teardown);
+  return argc > 1 && !strcmp(argv[1], "nvidia") ? cmocka_run_group_tests(nvidia, setup, teardown) : tests_run(setup, teardown);
 }

@@ -8,7 +8,7 @@
 #include "mlaforge/mlaforge.h"
 
 /* Without a GPU the command takes the emulator and says so, on stderr alone; asked for a GPU by name it does not. */
-static void auto_is_the_emulator_only_aloud(void **state) {
+TEST(auto_is_the_emulator_only_aloud) {
   const cli_dir *d = *state;
   setenv("MLAF_HIP_LIBRARY", "/nonexistent/hip", 1);
   setenv("MLAF_CUDA_LIBRARY", "/nonexistent/cuda", 1);
@@ -79,7 +79,7 @@ static char *close_terminal(terminal t) {
 }
 
 /* A progress line that wraps cannot be cleared: each second would leave one behind. */
-static void progress_fits_the_window(void **state) {
+TEST(progress_fits_the_window) {
   const cli_dir *d = *state;
   static const char *const args[] = {"tune", "mla_decode:h4,r64,p32,q1,bf16,page16,b2,s100", "--device", "emu:gfx942",
                                      "--max-candidates", "6", "--jobs", "1", NULL};
@@ -112,7 +112,7 @@ static void lines_fit(const char *text) {
 }
 
 /* Four problems in two runs, beside what is shipped: the last run's first, in lines that fit, the shipped ones on request. */
-static void shows_ones_own_first(void **state) {
+TEST(shows_ones_own_first) {
   const cli_dir *d = *state;
   static const char *const problems[] = {"mla_decode:h4,r64,p32,q1,bf16,page16,b2,s100",
                                          "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s100"};
@@ -152,7 +152,7 @@ static void shows_ones_own_first(void **state) {
   setenv("MLAF_TUNING_DIR", "/nonexistent", 1);
 }
 
-static void help_says_what_an_option_does_there(void **state) {
+TEST(help_says_what_an_option_does_there) {
   static const struct {
     const char *command, *says, *not;
   } cases[] = {{"db", "--dry-run              gc: say what would be removed", "print the space"},
@@ -173,7 +173,7 @@ static void help_says_what_an_option_does_there(void **state) {
   }
 }
 
-static void models_are_listed(void **state) {
+TEST(models_are_listed) {
   cli_result r = RUN(*state, "models");
   assert_exit(r, 0);
   assert_has(r.out, "model ");
@@ -201,7 +201,7 @@ static void add_estimate(void *user, const char *schema, const cJSON *o) {
 }
 
 /* More candidates and fewer compiles at once take longer. */
-static void dry_runs_estimate_the_time(void **state) {
+TEST(dry_runs_estimate_the_time) {
   static const char *const more[][2] = {{"--max-candidates", "4"}, {"--max-candidates", "40"}, {"--strategy", "exhaustive"}};
   double before = 0;
   for (int i = 0; i < 3; i++) {
@@ -224,7 +224,7 @@ static void dry_runs_estimate_the_time(void **state) {
 }
 
 /* Fields of problems become options: an operation whose field is called as an option of the commands' own is refused. */
-static void fields_are_no_other_options(void **state) {
+TEST(fields_are_no_other_options) {
   mlaf_err err = {MLAF_OK, ""};
   assert_int_equal(mlaf_cli_field_names(mlaf_ops_all, &err), MLAF_OK);
   static const mlaf_field fields[] = {{.name = "rows", .about = ""}, {.name = "gen_root", .about = ""}};
@@ -235,12 +235,4 @@ static void fields_are_no_other_options(void **state) {
   assert_has(err.text, "gen/ops/toy/fields.lua");
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
-  const struct CMUnitTest tests[] = {
-      T(auto_is_the_emulator_only_aloud), T(progress_fits_the_window),   T(shows_ones_own_first),
-      T(help_says_what_an_option_does_there), T(models_are_listed), T(dry_runs_estimate_the_time),
-      cmocka_unit_test(fields_are_no_other_options),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(cli_dir_setup, cli_dir_teardown)

@@ -44,7 +44,7 @@ static tune_seen tune(const cli_dir *d, const char *max, const char *extra) {
   return t;
 }
 
-static void tune_then_answer_from_the_database(void **state) {
+TEST(tune_then_answer_from_the_database) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   tune_seen first = tune(d, "6", NULL);
@@ -74,7 +74,7 @@ static void tune_then_answer_from_the_database(void **state) {
 }
 
 /* Nothing is tuned or remembered without a folder for temporary files; with one the same command works. */
-static void nothing_is_remembered_of_a_broken_machine(void **state) {
+TEST(nothing_is_remembered_of_a_broken_machine) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   char *tmp = mlaf_strdup(getenv("TMPDIR"));
@@ -102,7 +102,7 @@ static void nothing_is_remembered_of_a_broken_machine(void **state) {
 }
 
 /* A grid of two head counts: a line each, and the CSV in the columns that compare-peers reads. */
-static void bench_of_a_grid(void **state) {
+TEST(bench_of_a_grid) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   char csv[512], *text = NULL;
@@ -131,7 +131,7 @@ static void bench_of_a_grid(void **state) {
   release(&r);
 }
 
-static void soak_of_the_planned_variant(void **state) {
+TEST(soak_of_the_planned_variant) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   cli_result r = RUN(d, "verify", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "3", "--ctx", "90", EMU, "--soak",
@@ -177,7 +177,7 @@ static void soak_of_the_planned_variant(void **state) {
 }
 
 /* A million launches take hours here: that it ends at all is the stop. */
-static void soak_stops(void **state) {
+TEST(soak_stops) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   static const char *const args[] = {"verify", "--heads", "16", "--batch", "2", "--ctx", "300", EMU, "--soak", "1000000", NULL};
@@ -192,7 +192,7 @@ static void soak_stops(void **state) {
 
 /* A real device that is slow by nature (the emulator behind a HIP runtime): it measures no more than takes seconds, and a stop is
  * followed between two samples, not behind a grid. */
-static void slow_device(void **state) {
+TEST(slow_device) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   char library[600];
@@ -237,7 +237,7 @@ static int64_t samples_in(const char *path) {
   return n.samples;
 }
 
-static void interrupted_tuning_goes_on(void **state) {
+TEST(interrupted_tuning_goes_on) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   static const char *const args[] = {"tune", PROBLEM, EMU, "--json", "--max-candidates", "9", NULL};
@@ -262,7 +262,7 @@ static void interrupted_tuning_goes_on(void **state) {
   assert_int_equal(samples_in(d->db), rest.candidates);
 }
 
-static void killed_tuning_goes_on_too(void **state) {
+TEST(killed_tuning_goes_on_too) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   static const char *const args[] = {"tune", PROBLEM, EMU, "--json", "--max-candidates", "5", NULL};
@@ -285,7 +285,7 @@ static void count_correct(void *user, const char *schema, const cJSON *o) {
   ++*(int *)user;
 }
 
-static void verify_planned_and_injected(void **state) {
+TEST(verify_planned_and_injected) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   int correct = 0;
@@ -322,7 +322,7 @@ static void read_kernel(void *user, const char *schema, const cJSON *o) {
   assert_true(cJSON_GetObjectItem(loop, "waitcnt")->valueint > 0);
 }
 
-static void compile_shows_the_evidence(void **state) {
+TEST(compile_shows_the_evidence) {
   cli_dir *d = *state;
   need_compiler("gfx942");
   char out[128];
@@ -343,13 +343,4 @@ static void compile_shows_the_evidence(void **state) {
   assert_int_equal(files, 2);
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
-  const struct CMUnitTest tests[] = {
-      T(nothing_is_remembered_of_a_broken_machine),
-      T(tune_then_answer_from_the_database), T(bench_of_a_grid), T(interrupted_tuning_goes_on), T(killed_tuning_goes_on_too),
-      T(verify_planned_and_injected),        T(compile_shows_the_evidence),
-      T(soak_of_the_planned_variant),        T(soak_stops),                  T(slow_device),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(cli_dir_setup, cli_dir_teardown)

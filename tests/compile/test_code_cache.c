@@ -29,7 +29,7 @@ static void fill(unsigned char *p, size_t n) {
   for (size_t i = 0; i < n; i++) p[i] = (unsigned char)((x = x * 1664525u + 1013904223u) >> 24);
 }
 
-static void what_was_stored_comes_back(void **state) {
+TEST(what_was_stored_comes_back) {
   unsigned char payload[5000];
   fill(payload, sizeof payload);
   mlaf_cache c;
@@ -66,7 +66,7 @@ static void overwrite(const char *folder, const char *key, const void *data, siz
   free(path);
 }
 
-static void every_flipped_bit_and_every_torn_length_is_noticed(void **state) {
+TEST(every_flipped_bit_and_every_torn_length_is_noticed) {
   unsigned char payload[700];
   fill(payload, sizeof payload);
   mlaf_cache c;
@@ -118,7 +118,7 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void a_hit_starts_and_loads_nothing(void **state) {
+TEST(a_hit_starts_and_loads_nothing) {
   need_proc();
   need_compiler("gfx942");
   char *folder = make_folder();
@@ -160,7 +160,7 @@ static void a_hit_starts_and_loads_nothing(void **state) {
   remove_tree(folder);
 }
 
-static void a_hit_of_30_kb_is_quick(void **state) {
+TEST(a_hit_of_30_kb_is_quick) {
   enum { SIZE = 30000, RUNS = 201 };
   unsigned char *payload = malloc(SIZE);
   fill(payload, SIZE);
@@ -185,7 +185,7 @@ static void a_hit_of_30_kb_is_quick(void **state) {
   remove_tree(folder);
 }
 
-static void a_torn_entry_is_rebuilt_once(void **state) {
+TEST(a_torn_entry_is_rebuilt_once) {
   need_compiler("gfx942");
   char *folder = make_folder();
   log_lines lines = {0};
@@ -211,7 +211,7 @@ static void a_torn_entry_is_rebuilt_once(void **state) {
   remove_tree(folder);
 }
 
-static void the_key_covers_all_that_decides_the_code(void **state) {
+TEST(the_key_covers_all_that_decides_the_code) {
   need_compiler("gfx942");
   static const char *const o2[] = {"-O2", NULL}, *const joined[] = {"-O", "3", NULL}, *const more[] = {"-O3", "-g", NULL};
   mlaf_compile_job jobs[7];
@@ -238,7 +238,7 @@ static void the_key_covers_all_that_decides_the_code(void **state) {
 }
 
 /* A different compiler is a different key: the same folder of libraries with one byte more in one of them. */
-static void the_key_follows_the_compiler(void **state) {
+TEST(the_key_follows_the_compiler) {
   char *folder = make_folder();
   static const char *const names[] = {"libhiprtc.so.6", "libamd_comgr.so.3"};
   char identity[2][256] = {"", ""};
@@ -268,7 +268,7 @@ static void assert_compiles_uncached(mlaf_compiler *c, log_lines *lines) {
   if (lines->count != 1) fail_msg("%d warnings, the last: %s", lines->count, lines->last);
 }
 
-static void an_unusable_directory_costs_one_warning(void **state) {
+TEST(an_unusable_directory_costs_one_warning) {
   need_compiler("gfx942");
   char *folder = make_folder();
   char *file = mlaf_format("%s/file", folder), *below = mlaf_format("%s/file/cache", folder);
@@ -344,7 +344,7 @@ static int make_readable(const char *path, const struct stat *st, int type, stru
   return chmod(path, type == FTW_F ? 0444 : 0555);
 }
 
-static void a_read_only_directory_serves_hits_and_compiles_the_rest(void **state) {
+TEST(a_read_only_directory_serves_hits_and_compiles_the_rest) {
   need_compiler("gfx942");
   char *folder = make_folder();
   mlaf_compiler *c = open_compiler(folder, 1, 0, NULL);
@@ -400,7 +400,7 @@ static int files_named(const char *folder, const char *part) {
   return found;
 }
 
-static void a_full_disk_costs_one_warning(void **state) {
+TEST(a_full_disk_costs_one_warning) {
   need_compiler("gfx942");
   char *folder = make_folder();
   int mounted = in_child(full_mount_body, folder);
@@ -424,7 +424,7 @@ static int same_key_body(const char *folder) {
   return (int)(s.compiled * 10 + s.cache_hits);
 }
 
-static void processes_compile_a_key_once(void **state) {
+TEST(processes_compile_a_key_once) {
   enum { N = 4 };
   need_compiler("gfx942");
   char *folder = make_folder();
@@ -447,7 +447,7 @@ static void processes_compile_a_key_once(void **state) {
   remove_tree(folder);
 }
 
-static void equal_jobs_of_one_call_compile_once(void **state) {
+TEST(equal_jobs_of_one_call_compile_once) {
   need_compiler("gfx942");
   char *folder = make_folder();
   mlaf_compiler *c = open_compiler(folder, 2, 0, NULL);
@@ -482,7 +482,7 @@ static bool is_zombie(pid_t pid) {
 }
 
 /* A process that dies with the lock, in mid-compile, blocks nobody, and its worker dies with it. */
-static void a_killed_holder_frees_its_lock(void **state) {
+TEST(a_killed_holder_frees_its_lock) {
   need_proc();
   need_compiler("gfx942");
   char *folder = make_folder();
@@ -511,7 +511,7 @@ static void a_killed_holder_frees_its_lock(void **state) {
 }
 
 /* A lock that is held for longer than a compile may take is not waited for any longer: compile without it. */
-static void a_lock_that_never_comes_is_given_up(void **state) {
+TEST(a_lock_that_never_comes_is_given_up) {
   need_compiler("gfx942");
   char *folder = make_folder();
   log_lines lines = {0};
@@ -540,7 +540,7 @@ static void a_lock_that_never_comes_is_given_up(void **state) {
   remove_tree(folder);
 }
 
-static void disassembly_is_cached_by_content(void **state) {
+TEST(disassembly_is_cached_by_content) {
   need_compiler("gfx942");
   char *folder = make_folder();
   mlaf_compiler *c = open_compiler(folder, 1, 0, NULL);
@@ -563,7 +563,7 @@ static void disassembly_is_cached_by_content(void **state) {
   remove_tree(folder);
 }
 
-static void old_leftovers_are_swept(void **state) {
+TEST(old_leftovers_are_swept) {
   char payload[10] = "payload", key[MLAF_HASH_HEX];
   mlaf_cache c;
   char *folder = cache_with_entry(&c, NULL, key, payload, sizeof payload);
@@ -587,25 +587,7 @@ int main(void) {
   setenv("MLAF_WORKER_TEST", "1", 1);
   char *scratch = make_folder();
   setenv("TMPDIR", scratch, 1);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_was_stored_comes_back),
-      cmocka_unit_test(every_flipped_bit_and_every_torn_length_is_noticed),
-      cmocka_unit_test(a_hit_starts_and_loads_nothing),
-      cmocka_unit_test(a_hit_of_30_kb_is_quick),
-      cmocka_unit_test(a_torn_entry_is_rebuilt_once),
-      cmocka_unit_test(the_key_covers_all_that_decides_the_code),
-      cmocka_unit_test(the_key_follows_the_compiler),
-      cmocka_unit_test(an_unusable_directory_costs_one_warning),
-      cmocka_unit_test(a_read_only_directory_serves_hits_and_compiles_the_rest),
-      cmocka_unit_test(a_full_disk_costs_one_warning),
-      cmocka_unit_test(processes_compile_a_key_once),
-      cmocka_unit_test(equal_jobs_of_one_call_compile_once),
-      cmocka_unit_test(a_killed_holder_frees_its_lock),
-      cmocka_unit_test(a_lock_that_never_comes_is_given_up),
-      cmocka_unit_test(disassembly_is_cached_by_content),
-      cmocka_unit_test(old_leftovers_are_swept),
-  };
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  const int failed = tests_run(NULL, NULL);
   remove_tree(scratch);
   return failed;
 }

@@ -3,7 +3,7 @@
 
 #include "compile_fixture.h"
 
-static void compiles_and_states_resources(void **state) {
+TEST(compiles_and_states_resources) {
   need_compiler("gfx942");
   mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
   mlaf_compile_job job = compile_one(c, KERNEL);
@@ -23,7 +23,7 @@ static void compiles_and_states_resources(void **state) {
   mlaf_compiler_close(c);
 }
 
-static void bytes_depend_on_the_source_alone(void **state) {
+TEST(bytes_depend_on_the_source_alone) {
   need_compiler("gfx942");
   mlaf_compiler *a = open_compiler(NULL, 1, 0, NULL), *b = open_compiler(NULL, 1, 0, NULL);
   mlaf_compile_job cold = compile_one(a, KERNEL), warm_up = compile_one(b, KERNEL "// other\n"), warm = compile_one(b, KERNEL);
@@ -49,7 +49,7 @@ static bool count_calls(void *user, size_t done, size_t total, const mlaf_compil
   return true;
 }
 
-static void many_jobs_each_have_their_own_status(void **state) {
+TEST(many_jobs_each_have_their_own_status) {
   need_compiler("gfx942");
   mlaf_compiler *c = open_compiler(NULL, 3, 0, NULL);
   static const char *const sources[6] = {KERNEL, KERNEL "// b\n", "int broken(", KERNEL "// c\n",
@@ -70,7 +70,7 @@ static void many_jobs_each_have_their_own_status(void **state) {
   mlaf_compiler_close(c);
 }
 
-static void a_compile_error_begins_with_its_first_error_line(void **state) {
+TEST(a_compile_error_begins_with_its_first_error_line) {
   need_compiler("gfx942");
   mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
   mlaf_compile_job job = compile_one(c, "#warning first a warning\n" KERNEL "\nint f() { return undefined_thing; }\n");
@@ -102,7 +102,7 @@ static void assert_source_kept(const mlaf_compile_job *job) {
   free(text);
 }
 
-static void misbehaving_workers_are_named_and_replaced(void **state) {
+TEST(misbehaving_workers_are_named_and_replaced) {
   static const struct {
     const char *source;
     mlaf_status status;
@@ -169,7 +169,7 @@ static int count_scratch(void) {
 }
 
 /* Its second worker hangs as well, and is killed as well: that is no error of the kernel's, and has a status of its own. */
-static void a_worker_killed_in_mid_compile_is_killed(void **state) {
+TEST(a_worker_killed_in_mid_compile_is_killed) {
   need_proc();
   need_compiler("gfx942");
   mlaf_compiler *c = open_compiler(NULL, 1, 7200, NULL);
@@ -191,7 +191,7 @@ static void a_worker_killed_in_mid_compile_is_killed(void **state) {
 }
 
 /* Killed once, it is compiled by another worker, and nobody is told. */
-static void a_worker_killed_once_is_replaced(void **state) {
+TEST(a_worker_killed_once_is_replaced) {
   need_proc();
   need_compiler("gfx942");
   mlaf_compiler *c = open_compiler(NULL, 1, 60, NULL);
@@ -208,7 +208,7 @@ static void a_worker_killed_once_is_replaced(void **state) {
 
 /* Ctrl-C goes to the terminal's process group, a service manager's SIGTERM to all processes of a service: neither ends a
  * compile. */
-static void workers_leave_signals_to_their_parent(void **state) {
+TEST(workers_leave_signals_to_their_parent) {
   need_proc();
   need_compiler("gfx942");
   static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -241,7 +241,7 @@ static bool stop_soon(void *user, size_t done, size_t total, const mlaf_compile_
   return ++*(int *)user < 3;
 }
 
-static void waiting_can_be_cancelled(void **state) {
+TEST(waiting_can_be_cancelled) {
   need_compiler("gfx942");
   mlaf_compiler *c = open_compiler(NULL, 1, 7200, NULL);
   mlaf_compile_job job = make_job(KERNEL "//MLAF_TEST_HANG\n");
@@ -255,7 +255,7 @@ static void waiting_can_be_cancelled(void **state) {
 }
 
 /* One that somebody stopped takes no CPU time: another compiles, and nobody is told. */
-static void a_stopped_worker_is_replaced(void **state) {
+TEST(a_stopped_worker_is_replaced) {
   need_proc();
   need_compiler("gfx942");
   mlaf_compiler *c = open_compiler(NULL, 1, 4, NULL);
@@ -272,7 +272,7 @@ static void a_stopped_worker_is_replaced(void **state) {
 }
 
 /* Nor does one that waits for ever; the second one that does ends the compile, and the kernel is not to blame. */
-static void a_worker_that_stands_still_is_no_fault_of_the_kernel(void **state) {
+TEST(a_worker_that_stands_still_is_no_fault_of_the_kernel) {
   need_proc();
   need_compiler("gfx942");
   mlaf_compiler *c = open_compiler(NULL, 1, 1, NULL);
@@ -286,7 +286,7 @@ static void a_worker_that_stands_still_is_no_fault_of_the_kernel(void **state) {
   mlaf_compiler_close(c);
 }
 
-static void a_worker_that_died_idle_is_nobodys_fault(void **state) {
+TEST(a_worker_that_died_idle_is_nobodys_fault) {
   need_proc();
   need_compiler("gfx942");
   mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
@@ -307,7 +307,7 @@ static void a_worker_that_died_idle_is_nobodys_fault(void **state) {
 }
 
 /* Its workers remove them, also those that wait for work. */
-static void a_process_that_ends_without_closing_leaves_no_folders(void **state) {
+TEST(a_process_that_ends_without_closing_leaves_no_folders) {
   enum { PROCESSES = 6 };
   need_proc();
   need_compiler("gfx942");
@@ -331,7 +331,7 @@ static bool stop_after_two(void *user, size_t done, size_t total, const mlaf_com
   return done < 2;
 }
 
-static void cancelling_stops_the_rest_at_once(void **state) {
+TEST(cancelling_stops_the_rest_at_once) {
   need_proc();
   need_compiler("gfx942");
   mlaf_compiler *c = open_compiler(NULL, 2, 7200, NULL);
@@ -368,7 +368,7 @@ static bool disassemble_it(void *user, size_t done, size_t total, const mlaf_com
   return true;
 }
 
-static void calls_from_the_progress_function_do_not_deadlock(void **state) {
+TEST(calls_from_the_progress_function_do_not_deadlock) {
   need_proc();
   need_compiler("gfx942");
   mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
@@ -398,7 +398,7 @@ static void *compile_in_thread(void *user) {
   return NULL;
 }
 
-static void threads_may_share_a_compiler(void **state) {
+TEST(threads_may_share_a_compiler) {
   need_compiler("gfx942");
   mlaf_compile_job jobs[4] = {make_job(KERNEL), make_job(KERNEL "// b\n"), make_job(KERNEL "// c\n"), make_job("broken")};
   pthread_t threads[4];
@@ -410,7 +410,7 @@ static void threads_may_share_a_compiler(void **state) {
   compile_in_thread(NULL);
 }
 
-static void nothing_is_leaked(void **state) {
+TEST(nothing_is_leaked) {
   need_proc();
   need_compiler("gfx942");
   int before = count_descriptors();
@@ -426,7 +426,7 @@ static void nothing_is_leaked(void **state) {
   assert_int_equal(count_children(NULL), 0);
 }
 
-static void assembly_comes_back_from_the_disassembler(void **state) {
+TEST(assembly_comes_back_from_the_disassembler) {
   static const char *const lines[] = {"v_add_f32_e32 v0, v1, v2", "v_mfma_f32_16x16x16_bf16 a[0:3], v[2:3], v[4:5], a[0:3]",
                                       "s_waitcnt vmcnt(3) lgkmcnt(0)", "ds_read_b128 v[4:7], v1 offset:1024",
                                       "global_load_dwordx4 v[8:11], v[0:1], off offset:16", "s_endpgm"};
@@ -458,7 +458,7 @@ static void assembly_comes_back_from_the_disassembler(void **state) {
   mlaf_compiler_close(c);
 }
 
-static void a_missing_compiler_is_said_once_and_clearly(void **state) {
+TEST(a_missing_compiler_is_said_once_and_clearly) {
   mlaf_compiler_opts opts = {.no_cache = true, .rocm_prefix = "/nonexistent/rocm"};
   mlaf_compiler *c;
   mlaf_err err = {MLAF_OK, ""};
@@ -477,7 +477,7 @@ static void a_missing_compiler_is_said_once_and_clearly(void **state) {
   assert_int_equal(mlaf_compiler_open(&opts, NULL, &c, &err), MLAF_E_ARG);
 }
 
-static void a_library_folder_without_libraries_is_no_compiler(void **state) {
+TEST(a_library_folder_without_libraries_is_no_compiler) {
   char *folder = make_folder();
   char *lib = mlaf_format("%s/lib", folder), *rtc = mlaf_format("%s/libhiprtc.so.6", lib),
        *comgr = mlaf_format("%s/libamd_comgr.so.3", lib);
@@ -554,28 +554,8 @@ int main(int argc, char **argv) {
   setenv("MLAF_WORKER_TEST", "1", 1);
   char *scratch = make_folder(); /* sources kept of failed compiles land here */
   setenv("TMPDIR", scratch, 1);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(compiles_and_states_resources),
-      cmocka_unit_test(bytes_depend_on_the_source_alone),
-      cmocka_unit_test(many_jobs_each_have_their_own_status),
-      cmocka_unit_test(a_compile_error_begins_with_its_first_error_line),
-      cmocka_unit_test(misbehaving_workers_are_named_and_replaced),
-      cmocka_unit_test(a_worker_killed_in_mid_compile_is_killed),
-      cmocka_unit_test(a_worker_killed_once_is_replaced), cmocka_unit_test(workers_leave_signals_to_their_parent),
-      cmocka_unit_test(waiting_can_be_cancelled),
-      cmocka_unit_test(a_stopped_worker_is_replaced), cmocka_unit_test(a_worker_that_stands_still_is_no_fault_of_the_kernel),
-      cmocka_unit_test(a_worker_that_died_idle_is_nobodys_fault),
-      cmocka_unit_test(a_process_that_ends_without_closing_leaves_no_folders),
-      cmocka_unit_test(cancelling_stops_the_rest_at_once),
-      cmocka_unit_test(calls_from_the_progress_function_do_not_deadlock),
-      cmocka_unit_test(threads_may_share_a_compiler),
-      cmocka_unit_test(nothing_is_leaked),
-      cmocka_unit_test(assembly_comes_back_from_the_disassembler),
-      cmocka_unit_test(a_missing_compiler_is_said_once_and_clearly),
-      cmocka_unit_test(a_library_folder_without_libraries_is_no_compiler),
-  };
   const struct CMUnitTest unsanitized[] = {cmocka_unit_test(both_transports_give_the_same_bytes)};
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  int failed = tests_run(NULL, NULL);
   if (!SANITIZED) failed += cmocka_run_group_tests(unsanitized, NULL, NULL);
   remove_tree(scratch);
   return failed;

@@ -124,7 +124,7 @@ static double plan_s(const fixture *f, mlaf_ctx *ctx) {
 }
 
 /* Plans in a fresh context each time: the first plan of a process. */
-static void database_hit(void **state) {
+TEST(database_hit) {
   fixture *f = begin(HERE);
   double first = 1, again = 1, load = 1;
   for (int i = 0; i < 20; i++) {
@@ -148,7 +148,7 @@ static void database_hit(void **state) {
 }
 
 /* Shipped choices carry the keys of the compiler that tuned them. Once compiled here, they are found without the generator. */
-static void another_compilers_choice(void **state) {
+TEST(another_compilers_choice) {
   fixture *f = begin(ELSEWHERE);
   for (int i = 0; i < 3; i++) {
     mlaf_ctx *ctx = open_ctx(f);
@@ -209,7 +209,7 @@ static void first_plan(const fixture *f, int ctx_of, mlaf_effort effort, const c
   print_message("first plan, rung %s, without the loading: %.0f ns\n", rung, (best - load) * 1e9);
 }
 
-static void first_plans(void **state) {
+TEST(first_plans) {
   fixture *f = begin(HERE);
   char dir[400];
   snprintf(dir, sizeof dir, "%s/tuning", getenv("MLAF_SOURCE_DIR"));
@@ -223,7 +223,7 @@ static void first_plans(void **state) {
 
 /* A shipped default is rebuilt from its name, which takes the generator; its code is known from the first time on, so that no
  * source is rendered to find it. */
-static void default_hit(void **state) {
+TEST(default_hit) {
   fixture *f = begin(BY_NAME);
   double again = 1, load = 1;
   mlaf_ctx *ctx = open_ctx(f);
@@ -239,7 +239,7 @@ static void default_hit(void **state) {
   end(f);
 }
 
-static void registry_hit(void **state) {
+TEST(registry_hit) {
   enum { BATCHES = 50, HITS = 2000 };
   fixture *f = begin(HERE);
   mlaf_ctx *ctx = open_ctx(f);
@@ -262,9 +262,4 @@ static void registry_hit(void **state) {
   end(f);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(registry_hit), cmocka_unit_test(database_hit),
-                                     cmocka_unit_test(another_compilers_choice),
-                                     cmocka_unit_test(first_plans), cmocka_unit_test(default_hit)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

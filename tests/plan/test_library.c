@@ -122,7 +122,7 @@ static const struct {
 };
 
 /* Rows gathered by a kernel of ours, K and V one product each, whose heads share the rows: every case, every layout. */
-static void gathered(void **state) {
+TEST(gathered) {
   static const char *const problems[] = {"mla_gather_kv_b:h3,n32,p32,v32,r64,bf16,paged,t40",
                                          "mla_gather_kv_b:h2,n16,p64,v16,r160,f16,fp8_ds_mla,t40",
                                          "mla_gather_kv_b:h2,n16,p32,v16,r64,bf16,split,t40"};
@@ -151,7 +151,7 @@ static void gathered(void **state) {
 }
 
 /* Problems that a library cannot do as our kernels do have their reason. */
-static void gathered_by_kernels_alone(void **state) {
+TEST(gathered_by_kernels_alone) {
   static const char *const list[][2] = {{"mla_gather_kv_b:h3,n32,p32,v64,r64,bf16,paged,t40", "32 and 64 differ"},
                                         {"mla_gather_kv_b:h3,n32,p32,v32,r64,bf16,e4m3fn,t40", "rows of e4m3fn have one scale"}};
   rig *r = begin(true);
@@ -193,8 +193,8 @@ static void each_product(bool hip) {
   end(r);
   assert_int_equal(after->live, 0);
 }
-static void cublaslt_products(void **state) { each_product(false); }
-static void hipblaslt_products(void **state) { each_product(true); }
+TEST(cublaslt_products) { each_product(false); }
+TEST(hipblaslt_products) { each_product(true); }
 
 /* --- launches --- */
 
@@ -205,7 +205,7 @@ static mlaf_status launch(rig *r, const mlaf_loaded *l, int64_t tokens, void *wo
   return mlaf_loaded_launch(l, 1, &a, NULL, err);
 }
 
-static void more_and_fewer_tokens(void **state) {
+TEST(more_and_fewer_tokens) {
   static _Alignas(256) char workspace[8192];
   rig *r = begin(false);
   mlaf_err err = {MLAF_OK, ""};
@@ -237,7 +237,7 @@ static void more_and_fewer_tokens(void **state) {
 }
 
 /* hipBLASLt has no check: a way that does not go for few tokens shows when it is run, and that is not in a service. */
-static void fewer_tokens_without_a_check(void **state) {
+TEST(fewer_tokens_without_a_check) {
   rig *r = begin(true);
   setenv("FAKELT_NARROW", "5", 1);
   mlaf_loaded *l = must_load(r, "mla_v_out:h3,r64,v32,bf16,t8", "lib:way=1/s1");
@@ -256,7 +256,7 @@ static void fewer_tokens_without_a_check(void **state) {
 }
 
 /* The kernel that goes before a product has a block for each token. */
-static void too_many_tokens(void **state) {
+TEST(too_many_tokens) {
   static _Alignas(256) uint16_t x[64], w[64], y[64], gain[64];
   rig *r = begin(true);
   mlaf_loaded *l = must_load(r, "mla_q_b:l64,h3,n32,p32,norm,bf16,t4", "lib:way=3/s1,threads=128");
@@ -274,7 +274,7 @@ static void too_many_tokens(void **state) {
 }
 
 /* A way for 256 tokens does badly with 129: in the last doubling each eighth has a way of its own. */
-static void between_doublings(void **state) {
+TEST(between_doublings) {
   static _Alignas(256) char workspace[8192];
   static const struct {
     int64_t tokens, asked_for;
@@ -298,7 +298,7 @@ static void between_doublings(void **state) {
 }
 
 /* A class of tokens may have a kernel of its own, which the driver loads at its first launch: none is left for a capture. */
-static void warmed(void **state) {
+TEST(warmed) {
   static const int64_t classes[] = {1, 2, 4, 8, 13};
   rig *r = begin(false);
   mlaf_loaded *l = must_load(r, "mla_v_out:h3,r64,v32,bf16,t13", "lib:way=1/s1");
@@ -329,8 +329,8 @@ static void share_one(bool hip) {
   end(r);
 }
 
-static void cublaslt_shared(void **state) { share_one(false); }
-static void hipblaslt_shared(void **state) { share_one(true); }
+TEST(cublaslt_shared) { share_one(false); }
+TEST(hipblaslt_shared) { share_one(true); }
 
 /* --- the matrix rate, which bench measures with the same library --- */
 
@@ -342,7 +342,7 @@ static mlaf_status rate(rig *r, mlaf_timing *out, mlaf_err *err) {
   return mlaf_ops(r->dev)->time_matmul(r->dev, RATE_N, rate_a, rate_b, rate_c, &once, out, err);
 }
 
-static void matrix_rate(void **state) {
+TEST(matrix_rate) {
   static const char *const failing[] = {"MatmulDescCreate", "MatmulDescSetAttribute", "MatrixLayoutCreate",
                                         "MatmulPreferenceCreate", "MatmulPreferenceSetAttribute", "MatmulAlgoGetHeuristic",
                                         "Matmul"};
@@ -387,7 +387,7 @@ static void expect_refused(rig *r, mlaf_status want, const char *says) {
   mlaf_build_clear(&b);
 }
 
-static void refused_libraries(void **state) {
+TEST(refused_libraries) {
   rig *r = begin(false);
   setenv("FAKELT_VERSION", "140000", 1); /* whose numbers nobody here knows */
   expect_refused(r, MLAF_E_NO_DEVICE, "version 140000 of cuBLASLt; known are 120000 to 139999");
@@ -424,7 +424,7 @@ static void refused_libraries(void **state) {
   end(r);
 }
 
-static void refused_texts(void **state) {
+TEST(refused_texts) {
   const char *good = "x\n" MLAF_MATMUL_MAGIC "library cublaslt\nsymbol s\nheads 1\ninner 64\nouter 32\nlayout outputs\n"
                      "dtype bf16\nresidual 0\ntokens 4\nway 0\n";
   static const char *const bad[][2] = {{"heads 1", "heads 0"},     {"inner 64", "inner -64"},     {"outer 32", "outer 2x"},
@@ -445,7 +445,7 @@ static void refused_texts(void **state) {
 }
 
 /* Kernels of ours cannot claim to be a library's, other operations have no use for one, an emulator runs none. */
-static void who_may_be_one(void **state) {
+TEST(who_may_be_one) {
   rig *r = begin(false);
   mlaf_build b = {.n = 0};
   mlaf_loaded *l = must_load(r, "mla_v_out:h3,r64,v32,bf16,t8", "lib:way=0/s1");
@@ -483,7 +483,7 @@ static mlaf_status tune(rig *r, mlaf_device *dev, const char *problem, mlaf_db *
   return mlaf_tuner_run(&env, &p, opts, out, err);
 }
 
-static void tuned(void **state) {
+TEST(tuned) {
   const char *problem = "mla_v_out:h3,r64,v32,bf16,t8";
   rig *r = begin(false);
   mlaf_db *db = NULL;
@@ -518,7 +518,7 @@ static void tuned(void **state) {
 }
 
 /* The reason is stated, and the search goes on with what is there. */
-static void tuned_without(void **state) {
+TEST(tuned_without) {
   static const mlaf_tuner_opts none = {.no_libraries = true};
   rig *r = begin(false);
   mlaf_tuner_result out;
@@ -620,7 +620,7 @@ static void in_a_bundle(rig *r, mlaf_db *db) {
   assert_int_equal(system(command), 0);
 }
 
-static void planned(void **state) {
+TEST(planned) {
   rig *r = begin(true);
   mlaf_db *db = NULL;
   mlaf_err err = {MLAF_OK, ""};
@@ -706,7 +706,7 @@ static size_t prefilled(rig *r, bool stored, uint16_t out[NEW * V]) {
   return size;
 }
 
-static void gathered_in_chunks(void **state) {
+TEST(gathered_in_chunks) {
   rig *r = begin(true);
   mlaf_db *db = NULL;
   mlaf_err err = {MLAF_OK, ""};
@@ -726,7 +726,7 @@ static void gathered_in_chunks(void **state) {
 }
 
 /* Nobody tuned, and a library is known to be better: for many tokens, where the caller allows it and it is there. */
-static void known_better(void **state) {
+TEST(known_better) {
   rig *r = begin(false);
   mlaf_variant *list = NULL;
   size_t n = 0;
@@ -753,7 +753,7 @@ static void hear(void *user, mlaf_log_level level, const char *line) {
 }
 
 /* A stored choice is a kernel of ours that wants workspace: it is looked at where the caller allows a library's, too. */
-static void wants_workspace(void **state) {
+TEST(wants_workspace) {
   static const char problem[] = "mla_q_b:l1536,h16,n128,p64,norm,bf16,e4m3fn,t256";
   rig *r = begin(false);
   mlaf_db *db = NULL;
@@ -778,17 +778,4 @@ static void wants_workspace(void **state) {
   end(r);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wants_workspace),
-      cmocka_unit_test(gathered), cmocka_unit_test(gathered_by_kernels_alone), cmocka_unit_test(gathered_in_chunks),
-      cmocka_unit_test(cublaslt_products), cmocka_unit_test(hipblaslt_products), cmocka_unit_test(more_and_fewer_tokens),
-      cmocka_unit_test(refused_libraries), cmocka_unit_test(refused_texts),      cmocka_unit_test(who_may_be_one),
-      cmocka_unit_test(tuned),             cmocka_unit_test(tuned_without),      cmocka_unit_test(planned),
-      cmocka_unit_test(known_better),      cmocka_unit_test(matrix_rate),
-      cmocka_unit_test(cublaslt_shared),   cmocka_unit_test(hipblaslt_shared),   cmocka_unit_test(warmed),
-      cmocka_unit_test(too_many_tokens),
-      cmocka_unit_test(fewer_tokens_without_a_check), cmocka_unit_test(between_doublings),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -197,7 +197,7 @@ static void execute_and_compare(mlaf_ctx *ctx, const mlaf_plan *plan, const mlaf
   mlaf_testcase_free(t);
 }
 
-static void the_ladder(void **state) {
+TEST(the_ladder) {
   fixture *f = begin();
   mlaf_plan_info info;
   mlaf_problem p = f->b.problem, other = p;
@@ -249,7 +249,7 @@ static void the_ladder(void **state) {
 }
 
 /* A choice of one split, tuned for a crowd, serves a single long request with splits; far away the model is asked instead. */
-static void a_neighbour_is_fitted(void **state) {
+TEST(a_neighbour_is_fitted) {
   fixture *f = begin();
   mlaf_plan_info info;
   mlaf_problem p = f->b.problem;
@@ -311,7 +311,7 @@ static double cpu_s(void) {
 }
 
 /* A fresh process with a warm database and cache: no compile, no Lua, under 5 ms of CPU time (test_latency has the parts). */
-static void warm_plans_are_cheap(void **state) {
+TEST(warm_plans_are_cheap) {
   fixture *f = begin();
   mlaf_plan_info info;
   f->measured = true;
@@ -350,7 +350,7 @@ static void warm_plans_are_cheap(void **state) {
 }
 
 /* The place of a kernel's code is remembered; a wrong memory is found out and looked up again. */
-static void code_is_remembered(void **state) {
+TEST(code_is_remembered) {
   fixture *f = begin();
   static const char *const spoil[] = {
       "{ print }",
@@ -383,7 +383,7 @@ static void code_is_remembered(void **state) {
 }
 
 /* Answers of the generator are kept; a damaged one is asked again. */
-static void answers_are_remembered(void **state) {
+TEST(answers_are_remembered) {
   static const char *const spoil[] = {
       "cp $f $f.x; mv $f.x $f", "sed -i 's/reg:/lds:/' $f", "sed -i '2,$d' $f", "truncate -s 70 $f", ": >$f",
       "head -c 65 /dev/zero >$f", "sed -i '1s/^./x/' $f", "printf garbage >>$f"};
@@ -407,7 +407,7 @@ static void answers_are_remembered(void **state) {
   end(f);
 }
 
-static void unusable_choices_are_passed_over(void **state) {
+TEST(unusable_choices_are_passed_over) {
   fixture *f = begin();
   mlaf_plan_info info;
   char other_hash[MLAF_HASH_HEX];
@@ -448,7 +448,7 @@ static void unusable_choices_are_passed_over(void **state) {
 }
 
 /* A range of problems is compiled in one batch, before any of its plans is made. */
-static void a_warm_up_compiles_at_once(void **state) {
+TEST(a_warm_up_compiles_at_once) {
   fixture *f = begin();
   mlaf_ctx *ctx = open_ctx(f);
   mlaf_warm_up_opts range = MLAF_WARM_UP_INIT;
@@ -472,7 +472,7 @@ static void a_warm_up_compiles_at_once(void **state) {
 }
 
 /* A corrupt code object in the cache is rebuilt, not loaded. */
-static void a_torn_cache_file_heals(void **state) {
+TEST(a_torn_cache_file_heals) {
   fixture *f = begin();
   mlaf_plan_info info;
   char cmd[256];
@@ -490,7 +490,7 @@ static void a_torn_cache_file_heals(void **state) {
 }
 
 /* Whatever is the matter with the database, planning goes on. */
-static void broken_databases(void **state) {
+TEST(broken_databases) {
   static const char *const makers[] = {
       "echo 'this is no database, but it is longer than the sixteen bytes of a header' > %s",
       "python3 -c \"import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute('create table notes(x)'); "
@@ -521,7 +521,7 @@ static void broken_databases(void **state) {
 }
 
 /* Another process holds the database's write lock: a choice is still read, and a miss does not wait for it. */
-static void a_locked_database(void **state) {
+TEST(a_locked_database) {
   fixture *f = begin();
   mlaf_plan_info info;
   sqlite3 *other = NULL;
@@ -549,7 +549,7 @@ static void a_locked_database(void **state) {
   end(f);
 }
 
-static void no_database_wanted(void **state) {
+TEST(no_database_wanted) {
   fixture *f = begin();
   mlaf_plan_info info;
   char why[200];
@@ -568,7 +568,7 @@ static void no_database_wanted(void **state) {
 }
 
 /* A lack of this machine is named, and not held against a kernel: as soon as it is there, the same context plans. */
-static void no_scratch_folder(void **state) {
+TEST(no_scratch_folder) {
   fixture *f = begin();
   mlaf_plan_info info;
   char *tmp = mlaf_strdup(getenv("TMPDIR"));
@@ -593,7 +593,7 @@ static void no_scratch_folder(void **state) {
 
 /* A host with a file-size limit lives on, with the default action of SIGXFSZ in force: neither database nor cache can be written,
  * and a compile says why it cannot be done. */
-static void a_file_size_limit_ends_nobody(void **state) {
+TEST(a_file_size_limit_ends_nobody) {
   for (rlim_t kib = 0; kib <= 8; kib += 8) {
     fixture *f = begin();
     int status = 0;
@@ -619,7 +619,7 @@ static void a_file_size_limit_ends_nobody(void **state) {
 
 #ifdef MLAF_HAVE_TUNE
 /* MEASURE tunes within its limit, stands on what it chose, and the next plan costs nothing. */
-static void measure(void **state) {
+TEST(measure) {
   fixture *f = begin();
   mlaf_ctx *ctx = open_ctx(f);
   mlaf_plan *plan = NULL;
@@ -690,7 +690,7 @@ static void *plan_and_execute(void *user) {
   return NULL;
 }
 
-static void threads(void **state) {
+TEST(threads) {
   fixture *f = begin();
   mlaf_plan_info info;
   pthread_t id[8];
@@ -724,7 +724,7 @@ static void threads(void **state) {
 }
 
 /* A layer asks for kernels that a target may not have: the answer says why, and nobody is warned. */
-static void no_kernel_on_this_target_is_no_warning(void **state) {
+TEST(no_kernel_on_this_target_is_no_warning) {
   fixture *f = begin();
   mlaf_ctx *ctx = open_ctx(f);
   mlaf_plan *plan = NULL;
@@ -738,23 +738,4 @@ static void no_kernel_on_this_target_is_no_warning(void **state) {
   end(f);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_ladder),
-      cmocka_unit_test(a_neighbour_is_fitted),
-      cmocka_unit_test(warm_plans_are_cheap),
-      cmocka_unit_test(code_is_remembered), cmocka_unit_test(answers_are_remembered),
-      cmocka_unit_test(unusable_choices_are_passed_over),
-      cmocka_unit_test(a_warm_up_compiles_at_once),
-      cmocka_unit_test(a_torn_cache_file_heals),
-      cmocka_unit_test(broken_databases),
-      cmocka_unit_test(a_locked_database),
-      cmocka_unit_test(no_database_wanted), cmocka_unit_test(no_scratch_folder),
-      cmocka_unit_test(a_file_size_limit_ends_nobody), cmocka_unit_test(no_kernel_on_this_target_is_no_warning),
-#ifdef MLAF_HAVE_TUNE
-      cmocka_unit_test(measure),
-#endif
-      cmocka_unit_test(threads),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

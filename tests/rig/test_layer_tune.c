@@ -114,7 +114,7 @@ static void put_choice(int tokens, int ctx, const char *variant) {
 
 /* --- tests --- */
 
-static void tried_checked_and_stored(void **state) {
+TEST(tried_checked_and_stored) {
   const layer_tuned dry = tune(&(layer_tune_opts){.dry = true});
   assert_true(dry.n == 3 && !dry.known && !dry.stored[0]);
   const layer_tuned t = tune(&(layer_tune_opts){.dry = false});
@@ -141,7 +141,7 @@ static void spoil(void *user, const char *what, const char *choice) {
   if (o && wanted != spoiled) o[0] ^= 0x4000, spoiled = wanted; /* an exponent's highest bit */
 }
 
-static void wrong_ones_are_not_stored(void **state) {
+TEST(wrong_ones_are_not_stored) {
   const layer_tuned t = tune(&(layer_tune_opts){.progress = spoil, .user = "q_b+append"});
   assert_int_equal(trial(&t, "q_b+append")->outcome, MLAF_OUT_INCORRECT);
   assert_non_null(strstr(trial(&t, "q_b+append")->why, "off the reference"));
@@ -149,7 +149,7 @@ static void wrong_ones_are_not_stored(void **state) {
   assert_int_equal(taken(), 0); /* a layer that is made now */
 }
 
-static void stopped_stores_nothing(void **state) {
+TEST(stopped_stores_nothing) {
   const layer_setup s = setup();
   const atomic_bool stop = true;
   layer_tuned t;
@@ -163,7 +163,7 @@ static void stopped_stores_nothing(void **state) {
 }
 
 /* A failure that says nothing of the choice is no reason not to try it again. */
-static void failures_of_the_machine(void **state) {
+TEST(failures_of_the_machine) {
   put_sample("bf16", BATCH, CTX, "q_b+append", MLAF_OUT_OK);
   put_sample("bf16", BATCH, CTX, "q_b+append+q_absorb", MLAF_OUT_CONSTRAINT);
   put_sample("bf16", BATCH, CTX, "separate", MLAF_OUT_LAUNCH);
@@ -177,7 +177,7 @@ static void failures_of_the_machine(void **state) {
 enum { APPEND = 1 << ALT_Q_B_APPEND };
 
 /* Each class of tokens has its own choice, of the nearest context; others take the default. */
-static void classes_of_tokens(void **state) {
+TEST(classes_of_tokens) {
   assert_int_equal(taken(), APPEND);
   put_choice(8, CTX, "separate");
   assert_int_equal(taken(), APPEND);
@@ -189,7 +189,7 @@ static void classes_of_tokens(void **state) {
   assert_int_equal(taken(), 0);
 }
 
-static void skipped_with_a_reason(void **state) {
+TEST(skipped_with_a_reason) {
   put_choice(4, CTX, "q_b+append,warp");
   assert_int_equal(taken(), APPEND);
   assert_non_null(strstr(logged, "the choice 'q_b+append,warp' of mla_layer:d2560,h1,l768,r256,p32,n64,v64,bf16,t4,s64 is "
@@ -199,7 +199,7 @@ static void skipped_with_a_reason(void **state) {
 }
 
 /* Choices that ship as a tuning text: here they count as imported, and a database has none of its own. */
-static void shipped_choices(void **state) {
+TEST(shipped_choices) {
   char path[128];
   mlaf_err err;
   mlaf_text text = MLAF_TEXT_INIT(1 << 20);
@@ -220,13 +220,13 @@ static void shipped_choices(void **state) {
 }
 
 /* A choice whose kernels the device lacks is planned as far as there are kernels. */
-static void no_such_kernels(void **state) {
+TEST(no_such_kernels) {
   put_choice(4, CTX, "q_b+append+q_absorb");
   assert_int_equal(taken(), APPEND);
 }
 
 /* Kernels that may not be compiled: defaults that are in the cache serve. */
-static void what_cannot_be_planned(void **state) {
+TEST(what_cannot_be_planned) {
   char cache[96];
   snprintf(cache, sizeof cache, "%s/cache", dir);
   mlaf_ctx_destroy(env.ctx);
@@ -244,16 +244,6 @@ static void what_cannot_be_planned(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(tried_checked_and_stored, begin, end),
-      cmocka_unit_test_setup_teardown(wrong_ones_are_not_stored, begin, end),
-      cmocka_unit_test_setup_teardown(stopped_stores_nothing, begin, end),
-      cmocka_unit_test_setup_teardown(failures_of_the_machine, begin, end),
-      cmocka_unit_test_setup_teardown(classes_of_tokens, begin, end),
-      cmocka_unit_test_setup_teardown(skipped_with_a_reason, begin, end),
-      cmocka_unit_test_setup_teardown(shipped_choices, begin, end),
-      cmocka_unit_test_setup_teardown(no_such_kernels, begin, end),
-      cmocka_unit_test_setup_teardown(what_cannot_be_planned, begin, end),
-  };
-  return cmocka_run_group_tests(tests, NULL, free_weights);
+  for (size_t i = 0; i < n_tests_here; i++) tests_here[i].setup_func = begin, tests_here[i].teardown_func = end;
+  return tests_run(NULL, free_weights);
 }

@@ -30,7 +30,7 @@ static int count_in(const char *text, const char *part) {
   return n;
 }
 
-static void exhaustive_tries_all(void **state) {
+TEST(exhaustive_tries_all) {
   fake *f = fake_new(6, 4);
   mlaf_tuner_result r = tune_ok(f, NULL, &fake_steps, (mlaf_tuner_opts){.strategy = MLAF_STRATEGY_EXHAUSTIVE});
   assert_int_equal(r.n, 24);
@@ -58,7 +58,7 @@ static int verifies_after(fake *f, mlaf_verified *verified, mlaf_problem p, uint
 }
 
 /* The problems of a family verify with the same cases: the same code with the same splits is verified once. */
-static void a_campaign_verifies_once(void **state) {
+TEST(a_campaign_verifies_once) {
   fake *f = fake_new(6, 4);
   mlaf_verified *verified = mlaf_verified_new();
   mlaf_problem causal = make_problem(16, 4, 1024);
@@ -75,7 +75,7 @@ static void a_campaign_verifies_once(void **state) {
   free(f);
 }
 
-static void pruned_keeps_to_its_share(void **state) {
+TEST(pruned_keeps_to_its_share) {
   mlaf_tuner_opts o = {.strategy = MLAF_STRATEGY_PRUNED};
   assert_int_equal(mlaf_tuner_limit(&o, 600, false), 90);
   assert_int_equal(mlaf_tuner_limit(&o, 600, true), MLAF_TUNER_EMU_CANDIDATES);
@@ -96,7 +96,7 @@ static mlaf_status counting_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf
   return status;
 }
 
-static void halving_times_the_better_ones_longer(void **state) {
+TEST(halving_times_the_better_ones_longer) {
   mlaf_tuner_steps steps = fake_steps;
   steps.time = counting_time;
   n_asked = 0;
@@ -136,7 +136,7 @@ static mlaf_status drifting_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf
   return status;
 }
 
-static void front_runners_are_compared_in_turns(void **state) {
+TEST(front_runners_are_compared_in_turns) {
   mlaf_tuner_steps steps = fake_steps;
   steps.time = drifting_time;
   drift = 0;
@@ -180,7 +180,7 @@ static mlaf_status warming_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_
   return status;
 }
 
-static void who_leads_behind_a_comparison_is_compared(void **state) {
+TEST(who_leads_behind_a_comparison_is_compared) {
   mlaf_tuner_steps steps = fake_steps;
   steps.time = warming_time;
   fake *f = fake_new(3, 1);
@@ -210,7 +210,7 @@ static mlaf_status lucky_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_ti
   return status;
 }
 
-static void a_lucky_draw_of_lengths_does_not_win(void **state) {
+TEST(a_lucky_draw_of_lengths_does_not_win) {
   mlaf_tuner_steps steps = fake_steps;
   steps.time = lucky_time;
   steps.bench = counted_bench;
@@ -259,7 +259,7 @@ static mlaf_status open_products(mlaf_device *dev, const mlaf_point *p, const ml
 }
 static mlaf_status no_library(mlaf_device *dev, mlaf_err *err) { return MLAF_OK; }
 
-static void proposals_that_there_are_not(void **state) {
+TEST(proposals_that_there_are_not) {
   fake *f = fake_new(2, 1);
   f->k[1].model_ns = 1010;
   mlaf_device_ops ops = *f->device.ops;
@@ -303,7 +303,7 @@ static mlaf_status settling_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf
   return fake_time(b, l, opts, out, err);
 }
 
-static void noise_is_measured_again_and_classed(void **state) {
+TEST(noise_is_measured_again_and_classed) {
   mlaf_tuner_steps steps = fake_steps;
   steps.time = settling_time;
   noisy_until = 5;
@@ -329,7 +329,7 @@ static mlaf_status unsteady_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf
   return fake_time(b, l, opts, out, err);
 }
 
-static void noise_without_a_rival(void **state) {
+TEST(noise_without_a_rival) {
   mlaf_tuner_steps steps = fake_steps;
   steps.time = unsteady_time;
   for (int rivals = 0; rivals < 2; rivals++) {
@@ -371,7 +371,7 @@ static void in_child(const char *path) {
 }
 
 /* A killed tuner's records stay, the run goes on, and the lock is free again. */
-static void a_killed_tuner_goes_on(void **state) {
+TEST(a_killed_tuner_goes_on) {
   db_dir *d = *state;
   killing k = killing_begin(12, 7, 90e3);
   int64_t before = 0;
@@ -461,7 +461,7 @@ static void one_planner(const char *path, int who, double until) {
 }
 
 /* 8 processes on one new file for MLAF_STRESS_S seconds (300 in a full run). */
-static void eight_processes_tune_and_plan(void **state) {
+TEST(eight_processes_tune_and_plan) {
   db_dir *d = *state;
   double until = mlaf_now() + from_env("MLAF_STRESS_S", 4);
   pid_t children[8];
@@ -481,13 +481,4 @@ static void eight_processes_tune_and_plan(void **state) {
   mlaf_db_close(db);
 }
 
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
-  const struct CMUnitTest tests[] = {T(exhaustive_tries_all), T(a_lucky_draw_of_lengths_does_not_win),
-                                     T(proposals_that_there_are_not), T(a_campaign_verifies_once), T(pruned_keeps_to_its_share),
-                                     T(halving_times_the_better_ones_longer), T(front_runners_are_compared_in_turns),
-                                     T(who_leads_behind_a_comparison_is_compared),
-                                     T(noise_is_measured_again_and_classed), T(noise_without_a_rival), T(a_killed_tuner_goes_on),
-                                     T(eight_processes_tune_and_plan)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(db_dir_setup, db_dir_teardown)
