@@ -11,7 +11,7 @@
 local weave = { UNIT = 1024 } -- positions count in 1/UNIT of an op of the main stream
 
 -- Wait states from producer to consumer (LLVM GCNHazardRecognizer, gfx940); those behind an MFMA are in the target's table.
-local VALU_TO_MFMA, TRANS_TO_VALU = 2, 1
+local VALU_TO_MFMA, TRANS_TO_VALU, DOT_TO_VALU = 2, 1, 3
 local VALU_SGPR_TO_VMEM, VALU_SGPR_TO_VALU, VALU_TO_LANE, SALU_M0_TO_DMA = 5, 2, 1, 1
 local MAX_LGKM = 15
 
@@ -64,7 +64,8 @@ local function parse(asm)
   if parsed[asm] then return parsed[asm] end
   local name, rest = asm:match("^([%w_]+)%s*(.*)$")
   local dma = name:find("^global_load_lds") ~= nil or asm:find(" lds$") ~= nil
-  local p = { name = name, kind = kind_of(name), reads = {}, writes = {}, srcc = {}, dma = dma }
+  local p = { name = name, kind = kind_of(name), reads = {}, writes = {}, srcc = {}, dma = dma,
+    dot = name:find("^v_dot") ~= nil } -- one dot product may add to another's at once
   if p.kind ~= "wait" then
     for i, operand in ipairs(split_operands(rest)) do
       local list = i <= (dma and 0 or written(name, p.kind)) and p.writes or (p.kind == "mfma" and i == 4) and p.srcc or p.reads
@@ -83,12 +84,13 @@ local function parse(asm)
   return p
 end
 
--- The facts known at a point of the listing: who wrote a register when, which loads are in flight, which tags exist. `isa` of
+-- The facts known at a point of the listing: who wrote a register when, which loads are in flight, which tags exist; how many LDS
+-- operations are left outstanding when there is no place for another (full). `isa` of
 -- the target says how long an MFMA's result is in the making; all here are 16x16, of the same passes.
 function weave.state(isa)
   local passes = isa.mfma.m16n16k16.passes
   return { clock = 0, writer = {}, ds = {}, vm = {}, given = {}, xdl_to_other = isa.hazard.xdl_to_valu[passes],
-    xdl_to_srcc = isa.hazard.xdl_to_other_srcc[passes] }
+    xdl_to_srcc = isa.hazard.xdl_to_other_srcc[passes], full = MAX_LGKM - 1 }
 end
 
 local SCALAR = { s = true, m = true }
@@ -112,6 +114,8 @@ local function missing_states(state, p, scalars)
         want(r, p.kind == "vmem" and VALU_SGPR_TO_VMEM or vector and VALU_SGPR_TO_VALU or 0)
       elseif p.kind == "mfma" then
         want(r, VALU_TO_MFMA)
+      elseif w.dot and not p.dot then
+        want(r, DOT_TO_VALU)
       elseif w.kind == "trans" and p.kind == "valu" then
         want(r, TRANS_TO_VALU)
       elseif p.name:find("^v_read") then
@@ -144,7 +148,7 @@ local function lgkm_limit(state, p)
       if op[r] then limit = #state.ds - i end
     end
   end
-  if p.kind == "ds" and #state.ds >= MAX_LGKM and not limit then limit = MAX_LGKM - 1 end
+  if p.kind == "ds" and #state.ds >= MAX_LGKM and not limit then limit = state.full end
   return limit
 end
 
@@ -172,7 +176,7 @@ local function issue(state, p)
   end
   if p.kind ~= "wait" then
     for _, r in ipairs(p.writes) do
-      state.writer[r] = { kind = p.kind, clock = state.clock, set = p.result }
+      state.writer[r] = { kind = p.kind, clock = state.clock, set = p.result, dot = p.dot }
     end
   end
   state.clock = state.clock + 1 + p.nop
@@ -233,6 +237,59 @@ function weave.merge(main, streams)
   for i, item in ipairs(all) do
     out[i] = item.op
     if item.stream == 0 then item.op.position = item.index - 1 end
+  end
+  return out
+end
+
+-- Clocks that an instruction takes of those between two matrix instructions: one of 8 bytes is fetched late every other time.
+local LONG = { "^v_perm", "^v_fma_", "^v_max3", "^v_add3", "^v_bfe", "^v_mad", "^v_cmp", "^ds_", "^global_" }
+local function cost_of(asm)
+  if asm:find("^v_exp") then return 10 end
+  for _, pattern in ipairs(LONG) do
+    if asm:find(pattern) then return 6 end
+  end
+  return 4
+end
+-- Clocks of others that come to each op of the main stream.
+function weave.share(main, streams)
+  local sum = 0
+  for _, stream in ipairs(streams) do
+    for _, o in ipairs(stream) do sum = sum + cost_of(o.asm) end
+  end
+  return (sum + #main - 1) // #main
+end
+-- The flag must arrive; glue: no other op may come between.
+local function glued(op, following)
+  return following and (op.glue or op.asm:find("^s_cmp") or following.asm:find("^s_addc"))
+end
+
+-- Main stream and others, no more than `budget` clocks of others behind an op of the main stream: an op comes at its place or
+-- later, but none after its `due`. Of those that could come, the one that is due first.
+function weave.level(main, streams, budget)
+  local out, heads = {}, {}
+  for s in ipairs(streams) do heads[s] = 1 end
+  for i, m in ipairs(main) do
+    m.position = i - 1
+    out[#out + 1] = m
+    local left = i < #main and budget or math.huge
+    while true do
+      local best, due
+      for s, stream in ipairs(streams) do
+        local o = stream[heads[s]]
+        if o and (o.at < i * weave.UNIT or i == #main) and (not best or o.due < due) then best, due = s, o.due end
+      end
+      if not best then break end
+      local stream = streams[best]
+      local o = stream[heads[best]]
+      if cost_of(o.asm) > left and due > i * weave.UNIT then break end
+      repeat
+        o = stream[heads[best]]
+        heads[best] = heads[best] + 1
+        o.position = i - 1
+        out[#out + 1] = o
+        left = left - cost_of(o.asm)
+      until not glued(o, stream[heads[best]])
+    end
   end
   return out
 end

@@ -28,6 +28,7 @@ static const subject subjects[] = {
     {"mla_decode:h5,r256,p32,q3,causal,bf16,page1,b4,s1024", {"mfma_reg:", "waves=2", "qsrc=lds"}, 0, 2, {150, 1}},
     {"mla_decode:h128,r512,p64,q1,bf16,page64,b4,s1024", {"mfma_lds:", "load=dma", "order=ahead"}, 0, 1, {210, 0}},
     {"mla_decode:h128,r512,p64,q1,bf16,page64,b4,s1024", {"mfma_lds:", "load=vgpr", "order=plain"}, 0, 2, {210, 0}},
+    {"mla_decode:h64,r512,p64,q1,bf16,page1,b4,s1024", {"mfma_lds:", "order=columns"}, 0, 1, {210, 0}},
     {"mla_decode:h16,r512,p64,q1,bf16,page1,b4,s1024", {"mfma_reg:", "waves=4"}, 1, 3, {300, 17}},
 };
 

@@ -107,7 +107,8 @@ local function each(fn, isa)
   for _, shape in ipairs(SHAPES) do
     for _, page in ipairs({ 1, 3, 64 }) do
       for _, v in ipairs({ { 4, 2, 3, "ahead", "dma" }, { 4, 2, 3, "ahead", "vgpr" }, { 8, 1, 2, "plain", "dma" },
-        { 4, 1, 3, "plain", "dma" }, { 2, 2, 2, "plain", "vgpr" }, { 6, 1, 3, "ahead", "dma" } }) do
+        { 4, 1, 3, "plain", "dma" }, { 2, 2, 2, "plain", "vgpr" }, { 6, 1, 3, "ahead", "dma" },
+        { 4, 1, 3, "columns", "vgpr" } }) do
         local p = { rank = shape.rank, rope = shape.rope, page_size = page, dtype = "bf16" }
         local g, why = plan.make(p, { waves = v[1], blocks = v[2], stages = v[3], order = v[4], load = v[5] },
           isa or gfx942)
@@ -133,18 +134,27 @@ test("no register has two owners, tuples start even, the total is within the lim
     own("ops", g.ops, 2 * g.n_ops)
     own("p", g.p, 2 * g.blocks)
     own("s", g.s, 4 * g.blocks)
-    if g.ahead then
+    if g.ahead or g.columns then
       own("x", g.x, 4 * g.blocks)
       own("ctmp", g.ctmp, 2)
     end
     own("tmp", g.tmp, 2)
-    if g.ahead and not g.whole then own("addr", g.addr, 4) end
+    if (g.ahead or g.columns) and not g.whole then own("addr", g.addr, 4) end
+    if g.columns then
+      own("P of others", g.others, 2 * g.blocks * (g.waves - 1))
+      own("ones", g.ones, 2)
+      own("flags", g.flags, 4)
+      own("V rows", g.v_rows, 16)
+      if g.bad then own("bad", g.bad, 1) end
+    end
     own("idx", g.idx, g.n_idx)
-    for _, at in ipairs({ g.m, g.l, g.n }) do own("m, l, n", at, g.blocks) end
+    for _, at in ipairs({ g.m, g.l }) do own("m, l", at, g.blocks) end
+    own("n", g.n, g.n_each * g.blocks)
     own("staged", g.staged, g.units * g.stage_unit)
     own("pool", g.pool, 4 * g.quads)
     own("o", g.o_v, 4 * g.o_in_v)
     for _, at in ipairs({ g.ops, g.p, g.s, g.pool, g.staged, g.o_v, g.o_a, g.addr }) do eq(at % 2, 0, name) end
+    for _, at in ipairs(g.columns and { g.n, g.others, g.ones, g.flags, g.v_rows } or {}) do eq(at % 2, 0, name) end
     ok(g.vgprs <= 256 and g.agprs <= 256 and g.total <= (g.waves > 4 and 256 or 512), "%s: %d + %d", name, g.vgprs, g.agprs)
   end)
   ok(made > 60, "only %d plans", made)
@@ -172,6 +182,41 @@ test("H=128, rank 512: 136 MFMA, 34 LDS reads, at most 2.3 other instructions pe
   end
 end)
 
+test("order=columns: 69 MFMA a tile of 64 rows, few others, none of which waits for what it has just asked for", function()
+  for _, page in ipairs({ 1, 64 }) do
+    local g = plan.make({ rank = 512, rope = 64, page_size = page, dtype = "bf16" },
+      { waves = 4, blocks = 1, stages = 3, order = "columns", load = "vgpr" }, gfx942)
+    local code = loop.build(g)
+    for stage = 0, 2 do
+      local sum, other = total(code.body[stage])
+      eq(sum.mfma, 69)
+      eq(sum.ds, 18 + 4 + 4 + 1 + 5) -- K, V, P and flags; P; a tile
+      eq(sum.vmem, 6)
+      ok(other <= 1.6 * 69, "page %d: %d others", page, other)
+      local all, reads = {}, 0
+      for _, b in ipairs(code.body[stage]) do table.move(b.lines, 1, #b.lines, #all + 1, all) end
+      for _, line in ipairs(all) do
+        if line:find("^ds_read") then reads = reads + 1 end
+        local n = math.tointeger(tonumber(line:match("lgkmcnt%((%d+)%)")))
+        ok(not n or n > 0 or line == all[1], "page %d, stage %d: %s", page, stage, line)
+      end
+      eq(reads, 18 + 4 + 4)
+    end
+  end
+end)
+
+test("other instructions are levelled: an op comes at its place or later, and never behind its due", function()
+  local main, ops = {}, {}
+  for i = 1, 6 do main[i] = { asm = "v_mfma_f32_16x16x16_bf16 v[0:3], v[4:5], a[0:1], v[0:3]" } end
+  for i = 1, 4 do ops[i] = { asm = "v_perm_b32 v" .. i .. ", v8, v9, v10", at = weave.UNIT, due = 4 * weave.UNIT } end
+  local flag = { { asm = "s_cmp_lt_i32 s0, s1", at = 0, due = 0 }, { asm = "s_cselect_b32 s2, s3, s4", at = 0, due = 0 } }
+  local places = {}
+  for _, o in ipairs(weave.level(main, { ops, flag }, 6)) do
+    places[#places + 1] = o.asm:match("^v_mfma") and "m" or o.asm:match("^v_perm_b32 v(%d)") or o.asm:sub(3, 4)
+  end
+  eq(table.concat(places), "mcmcsm1m2m34mm")
+end)
+
 T.sampled(23, "every plan's listings build on every target; copies bring a tile exactly once", function(mine)
   local plans = 0
   for _, target in ipairs(CDNA) do
@@ -182,7 +227,9 @@ T.sampled(23, "every plan's listings build on every target; copies bring a tile 
       if T.full and target ~= CDNA[1] and plans % 3 > 0 then return end -- they share the first one's plans but for DMA and waits
       local code = loop.build(g)
       built = built + 1
-      eq(total(code.body).mfma, g.blocks * ((isa.mfma.m16n16k32 and 1 or 2) * g.nk + 8 * g.nj), target .. " " .. name)
+      local body = g.columns and code.body[1] or code.body -- columns: of one stage; the sums of P are a product
+      eq(total(body).mfma, g.blocks * ((isa.mfma.m16n16k32 and 1 or 2) * g.nk + 8 * g.nj + (g.columns and 1 or 0)),
+        target .. " " .. name)
       if g.dma then
         local words = 0
         for _, line in ipairs(code.copy.lines) do

@@ -127,7 +127,9 @@ return {
     },
     mfma_lds = {
       stall_ahead_clk = 80, -- QK of the next tile hides the rest
+      stall_columns_clk = 0, -- 1340 clk a tile of 64 rows, modelled 2026-11-30, which is what the counts alone give
       overlap_loss = 0.5,   -- waves meet at every tile: whoever waits for memory makes all wait
+      overlap_loss_columns = 0.1, -- loads are under way for a whole interval
     },
   },
 }

@@ -99,7 +99,11 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
     const u32 half = 0x7fff, ones = 0x3c003c00; // bf16 rounding; 1, 1 in f16
     const u32 maxid = a.num_pages - 1, last = w.tokens - 1;
     const u32 cs = (u32)(2 * a.ckv_row_stride), ks = (u32)(2 * a.kpe_row_stride);
-// [18 more lines of templates/mla_decode/mfma_lds.hip.in]
+// [14 more lines of templates/mla_decode/mfma_lds.hip.in]
+      va[r] = base + (4 * q + r) * ROW_BYTES + 16 * (chunk ^ 2 * r);
+    }
+
+    const u32 ckl = (u32)(u64)a.ckv, ckh = (u32)((u64)a.ckv >> 32);
     const u32 kpl = (u32)(u64)a.kpe, kph = (u32)((u64)a.kpe >> 32);
     u32 la[2], lr[UNITS], pos, pgo;
     tile_offsets(15, cs, ks, wave, lane, la, lr);
@@ -615,7 +619,15 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
     total = broken ? sum : sum_over_groups(total, lane);
     const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
     const float lse2 = top + log2_fast(sum);
-// [9 more lines of templates/mla_decode/mfma_lds.hip.in]
+    if (row < w.rows && lane < 16) {
+      if (!final) *(MLAF_GLOBAL float*)(global(to.part_lse) + 4 * (part + w.row + row)) = lse2;
+      else if (to.lse) *(MLAF_GLOBAL float*)(global(to.lse) + 4 * (w.row + row)) = lse2 * 0.69314718f;
+    }
+    const int first = wave * BLOCKS * 16 + FIRST + (lane >> 3);
+    const output out = output_at(to, final, part + w.row + first, w.row + first, lane, w.rows - first);
+    {
+      float x[8];
+      asm volatile(
           "v_mul_f32 %0, v90, %8\n"
           "v_mul_f32 %1, v94, %8\n"
           "v_mul_f32 %2, v98, %8\n"
@@ -628,16 +640,7 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
           : "v"(weight) : "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<0>(out, final, put, get, key, group ^ 0, 0, x);
     }
-    {
-      float x[8];
-      asm volatile(
-// [6 more times the 15 lines above, with other numbers]
-          "v_mul_f32 %0, v125, %8\n"
-// [7 more times the line above, with other numbers]
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
-          : "v"(weight) : "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
-      write_o<3>(out, final, put, get, key, group ^ 2, 224, x);
-    }
+// [7 more times the 15 lines above, with other numbers]
   }
 }
 

@@ -325,6 +325,7 @@ static void kernels_verify(void **state) {
 }
 
 #define TILES "mfma_lds_cache:blocks=1,load=vgpr,order=ahead,rescale=lazy,schedule=splits,stages=3,waves=4/s1"
+#define COLUMNS "mfma_lds_cache:blocks=1,load=vgpr,order=columns,rescale=lazy,schedule=splits,stages=3,waves=4/s1"
 #define TILES_1 "mfma_lds_cache:blocks=1,load=vgpr,order=plain,rescale=always,schedule=splits,stages=2,waves=2/s1"
 #define TILES_2 "mfma_lds_cache:blocks=2,load=vgpr,order=plain,rescale=always,schedule=splits,stages=2,waves=2/s1"
 
@@ -340,6 +341,9 @@ static void shared_tiles_verify(void **state) {
       {"gfx942", "mla_decode:h40,r128,p64,q2,causal,bf16,e4m3fnuz,page64", TILES_2, MLAF_INJECT_NAN_Q},
       {"gfx942", "mla_decode:h20,r256,p64,q2,causal,bf16,fp8_ds_mla,page1", TILES, MLAF_INJECT_NAN_Q},
       {"gfx942", "mla_decode:h20,r128,p64,bf16,fp8_ds_mla,page64", TILES_1, MLAF_INJECT_NONE},
+      {"gfx942", "mla_decode:h40,r512,p64,bf16,fp8_ds_mla,page1", COLUMNS, MLAF_INJECT_OOB_PAGE},
+      {"gfx942", "mla_decode:h20,r512,p64,q2,causal,bf16,e4m3fnuz,page64", COLUMNS, MLAF_INJECT_NAN_Q},
+      {"gfx950", "mla_decode:h40,r512,p64,f16,e4m3fn,page3", COLUMNS, MLAF_INJECT_LONG_Q},
       {"gfx950", "mla_decode:h20,r256,p64,bf16,fp8_ds_mla,page3", TILES, MLAF_INJECT_OOB_PAGE},
       {"gfx950", "mla_decode:h20,r256,p64,bf16,e4m3fn,page1", TILES, MLAF_INJECT_NONE},
       {"gfx950", "mla_decode:h40,r128,p64,f16,e4m3fnuz,page16", TILES_2, MLAF_INJECT_NAN_Q},

@@ -13,7 +13,8 @@ return {
   params = {
     blocks = { 1, 2, 4 },               -- 16-row blocks per wave
     load = { "dma", "vgpr" },           -- direct-to-LDS copies, or through registers
-    order = { "plain", "ahead" },       -- ahead: QK of the next tile before PV of this one
+    -- ahead: QK of the next tile before PV of this one; columns: a wave makes scores of its rows, and 128 columns of O of all
+    order = { "plain", "ahead", "columns" },
     rescale = { "always", "lazy" },
     schedule = shape.SCHEDULES,
     stages = { 2, 3 },                  -- tiles in the LDS ring
@@ -44,6 +45,14 @@ return {
         return ("order=ahead keeps the last 128 columns for the next round: rank %d"):format(p.rank)
       end
       if v.order == "ahead" and v.stages ~= 3 then return ("order=ahead needs 3 stages, not %d"):format(v.stages) end
+      if v.order == "columns" then
+        if v.waves ~= 4 or p.rank ~= 512 then
+          return ("order=columns: 4 waves have 128 columns of rank 512 each: waves %d, rank %d"):format(v.waves, p.rank)
+        end
+        if v.load ~= "vgpr" or v.stages ~= 3 or v.rescale ~= "lazy" then
+          return "order=columns: load=vgpr, 3 stages, rescale=lazy"
+        end
+      end
       if v.order == "plain" and v.load == "vgpr" and v.stages ~= 2 then
         return ("order=plain with load=vgpr uses 2 stages, not %d"):format(v.stages)
       end
@@ -57,6 +66,18 @@ return {
     end
     local cols, nj, tile = p.rank + p.rope, p.rank // 128, 32 * (p.rank + p.rope)
     local rescale = v.rescale == "always" and o_regs(p) * v.blocks or 4
+    local mfma = mfma_per_tile(p, 1, arch.isa) * v.blocks
+    local issue = 16 * nj + g.nk + 4 * nj + 40 * v.blocks + rescale + 30
+      + 3 * tile // (v.waves * (v.load == "dma" and 256 or 1024))
+    local lds_read, lds_write, stall_clk = (cols + p.rank) * 32, tile, nil
+    if g.columns then -- V once a workgroup; P comes from the other waves; its sums are a product
+      mfma = mfma + v.blocks
+      issue = 16 + g.nk + 4 + g.waves + 24 * v.blocks + 26 + 3 * tile // (v.waves * 1024)
+      lds_read, lds_write = cols * 32 + 4096 + g.p_bytes * (g.waves - 1), tile + g.p_bytes * g.waves
+      stall_clk = modelled.stall_columns_clk
+    elseif v.order == "ahead" then
+      stall_clk = modelled.stall_ahead_clk
+    end
     return shape.scheduled({
       threads = 64 * v.waves,
       rows_per_wg = g.rows,
@@ -64,14 +85,13 @@ return {
       regs = { { "v", ceil_div(g.vgprs, 4) * 4 }, { "a", g.agprs } },
       step = 16,
       wave = {
-        mfma = mfma_per_tile(p, 1, arch.isa) * v.blocks,
-        issue = 16 * nj + g.nk + 4 * nj + 40 * v.blocks + rescale + 30
-          + 3 * tile // (v.waves * (v.load == "dma" and 256 or 1024)),
-        lds_read = (cols + p.rank) * 32,
+        mfma = mfma,
+        issue = issue,
+        lds_read = lds_read,
       },
-      wg = { lds_write = tile, barriers = 1, tail_clk = 0 },
-      stall_clk = v.order == "ahead" and modelled.stall_ahead_clk or nil,
-      overlap_loss = modelled.overlap_loss,
+      wg = { lds_write = lds_write, barriers = 1, tail_clk = 0 },
+      stall_clk = stall_clk,
+      overlap_loss = g.columns and modelled.overlap_loss_columns or modelled.overlap_loss,
       inflight = (v.load == "dma" and v.stages - 1 or 1) * tile // v.waves,
     }, v)
   end,

@@ -28,7 +28,8 @@ local function geometry(p, v, isa)
     isa = isa,
     per_fragment = isa.mfma.m16n16k32 and 1 or 2, -- MFMAs that use up the 16 bytes a lane holds of K
     cvt_bf16 = not cache and p.dtype == "bf16" and isa.has_cvt_pk_bf16 == 1,
-    waves = v.waves, blocks = v.blocks, stages = v.stages, ahead = v.order == "ahead", dma = v.load == "dma",
+    waves = v.waves, blocks = v.blocks, stages = v.stages, ahead = v.order == "ahead", columns = v.order == "columns",
+    dma = v.load == "dma",
     whole = p.page_size % 16 == 0, page = p.page_size, f16 = cache ~= nil or p.dtype == "f16",
     rank = p.rank, rope = p.rope, nj = p.rank // 128, nk_c = p.rank // 32, nk = (p.rank + p.rope) // 32,
   }
@@ -39,9 +40,16 @@ local function geometry(p, v, isa)
   g.stage_bytes = g.latent_bytes + g.rope_bytes
   -- inside: scales of a tile by columns' group and token, as fp32, then over their unit as f16; then a place for each wave where
   -- lanes that hold none write. Lane 0 of a row holds those of two groups, behind which units have a place, lane 1 of the others.
-  g.scales_place, g.scales_bytes, g.no_scales_bytes = g.stage_bytes, 512, 448
+  g.scales_place, g.scales_bytes, g.no_scales_bytes = g.stage_bytes, 512, g.columns and 0 or 448
+  -- columns: those lanes are switched off, since LDS is full.
   g.scales_lane, g.units_at, g.v_scales_at = 192, 128, 384
   if g.inside then g.stage_bytes = g.stage_bytes + g.scales_bytes + g.no_scales_bytes * g.waves end
+  if g.columns then -- behind a tile: its P, four dwords that say whose m moved, and the factors of their rows
+    g.p_place, g.p_bytes = g.stage_bytes, 512 * g.blocks
+    g.flags_place = g.p_place + g.p_bytes * g.waves
+    g.factors_place = g.flags_place + 16
+    g.stage_bytes = ceil_div(g.factors_place + 4 * g.rows, 128) * 128
+  end
   g.sums = g.inside and g.nj + 1 or 1 -- of S: of each group of columns, of the rope columns
   -- Copy units. dma: pairs of rows, 8 per tile. vgpr: groups of 4 rows, 4 per tile; 8 waves take half the columns each.
   g.units = g.dma and ceil_div(8, g.waves) or math.max(1, 4 // g.waves)
@@ -70,7 +78,7 @@ local function frame_size(g, spare)
   elseif g.whole then copy = (1 + rope) * (g.units + 1)
   else copy = (1 + rope) * 4 + g.units + 1 end
   local cache = (g.cache and 2 + g.blocks or 0) + (g.inside and 4 or 0) -- factors of Q and of scores, places of scales
-  local n = addresses + copy + cache + spare
+  local n = addresses + copy + cache + (g.columns and g.waves + 1 or 0) + spare -- columns: P's places, that of the flags
   return n + n % 2
 end
 
@@ -82,29 +90,39 @@ local function attempt(p, v, isa, spare)
   local tight = limit < 512
   local take, used = counter(frame_size(g, spare))
   g.frame = used()
-  g.n_ops = tight and g.blocks == 1 and 2 or 4
+  g.n_ops = g.columns and 8 or tight and g.blocks == 1 and 2 or 4
   g.ops = take(2 * g.n_ops)
   g.p = take(2 * g.blocks)
+  if g.columns then
+    g.others = take(2 * g.blocks * (g.waves - 1)) -- P of the other waves' rows
+    g.ones, g.flags, g.v_rows = take(2), take(4), take(16) -- 1, 1; whose m moved; V rows as they lie
+    g.n = not g.inside and take(4 * g.blocks)
+    g.bad = not g.whole and take(2) -- the largest page id seen
+  end
   g.s = take(4 * g.sums * g.blocks)
-  g.s_scales, g.v_scales = g.inside and take(4 * g.nj), g.inside and take(2 * g.nj)
+  g.s_scales, g.v_scales = g.inside and take(4 * g.nj), g.inside and take(g.columns and 2 or 2 * g.nj)
   g.unit, g.inverse = g.inside and take(1), g.inside and take(1) -- of the lane's four tokens: its exponent; 1 over it
-  g.scaled_p = g.inside and take(2 * g.nj) -- P times the scales of each group of columns
+  -- P times the scales of each group of columns (columns: of own rows, by those of the wave's columns)
+  g.scaled_p = g.inside and take(g.columns and 2 or 2 * g.nj)
   -- Scores scaled to base 2: a place of their own where S of the next tile is under way.
-  g.x = g.ahead and take(4 * g.blocks) or g.s
+  g.x = (g.ahead or g.columns) and take(4 * g.blocks) or g.s
   g.tmp = take(2)                         -- of the softmax
   -- A register of the copies. In order=plain they are over before the softmax and the joins begin.
-  g.ctmp = g.ahead and take(2) or g.tmp
-  g.addr = g.whole and 0 or g.ahead and take(4) or g.ops -- pages smaller than a tile: row addresses
+  g.ctmp = (g.ahead or g.columns) and take(2) or g.tmp
+  g.addr = g.whole and 0 or (g.ahead or g.columns) and take(4) or g.ops -- pages smaller than a tile: row addresses
   g.n_idx = g.whole and 1 or g.units
   g.idx = take(g.n_idx)
-  g.m, g.l, g.n = take(g.blocks), take(g.blocks), take(g.blocks) -- running maximum, sum of P, sum of packed P
+  -- Running maximum, sum of P, sum of packed P (columns: one of a product with ones).
+  g.n_each = g.columns and not g.inside and 4 or 1
+  g.m, g.l = take(g.blocks), take(g.blocks)
+  g.n = g.n or take(g.blocks)
   -- Registers of a unit's staged loads: the latent quads, then a pair or a single of rope; tuples start even.
   g.stage_unit = g.dma and 0 or (g.cache and 2 or 4) * g.segments + (g.inside and 4 or g.rope > 0 and 2 or 0)
   g.nan = g.cache and take(1)
   if used() % 2 == 1 then take(1) end -- tuples start even
   g.staged = take(g.units * g.stage_unit)
   -- Eight bytes of a cache as f16: where addresses of rows stand later.
-  g.conv = g.cache and (g.whole and take(4) or g.addr)
+  g.conv = g.cache and ((g.whole or g.columns) and take(4) or g.addr)
   local fixed = used()
   g.q_regs = 4 * g.nk * g.blocks
   g.o_quads = 8 * g.nj * g.blocks
@@ -114,6 +132,7 @@ local function attempt(p, v, isa, spare)
   local v_need = 4 * math.max(0, g.o_quads - a_room)      -- registers of O that must be in v
   local left = math.min(total_left, 256 - fixed - v_need)
   g.quads = math.min(left // 4, g.blocks == 1 and 12 or 8)
+  if g.columns then g.quads = left // 4 >= g.nk and g.nk or 0 end -- each fragment has its own
   if g.q_regs > 256 or g.quads < (g.ahead and 6 or 4) then
     return nil, ("registers: %d fixed + Q %d + O %d leave %d for K and V at %d waves per SIMD"):format(fixed, g.q_regs,
       4 * g.o_quads, left, per_simd)
@@ -124,7 +143,9 @@ local function attempt(p, v, isa, spare)
   g.o_a = g.q_regs
   g.vgprs, g.agprs = used(), g.q_regs + 4 * (g.o_quads - g.o_in_v)
   local landing = 8 * ceil_div(g.nk, 2)
-  if 4 * g.o_in_v < landing then return nil, ("registers: %d of O in v, Q lands in %d"):format(4 * g.o_in_v, landing) end
+  g.landing, g.landing_regs = g.o_v, 4 * g.o_in_v -- columns: where K fragments come later
+  if g.columns then g.landing, g.landing_regs = g.pool, 4 * g.quads end
+  if g.landing_regs < landing then return nil, ("registers: Q lands in %d of %d"):format(g.landing_regs, landing) end
   g.total = ceil_div(g.vgprs, 4) * 4 + g.agprs
   if g.total > limit or g.agprs > 256 then
     return nil, ("registers: %d v + %d a > %d"):format(g.vgprs, g.agprs, limit)
@@ -135,6 +156,9 @@ end
 -- 8 are the least that compiles without spills; with 12 the rare paths need fewer moves. Fitted, a target with MFMAs of k = 32
 -- spills with 8 where O is written: there 10 are the least, and 12 for several blocks at two waves per SIMD.
 function plan.make(p, v, isa)
+  if v.order == "columns" and p.rank ~= 128 * v.waves then
+    return nil, ("order=columns: %d waves, rank %d"):format(v.waves, p.rank)
+  end
   local least = 8
   if v.schedule == "fitted" and isa.mfma.m16n16k32 then least = v.waves > 4 and v.blocks > 1 and 12 or 10 end
   local g = (v.waves <= 4 or least > 8) and attempt(p, v, isa, 12)
@@ -146,8 +170,8 @@ end
 -- they fit.
 function plan.q_landing(g, b, unit, i)
   local units = ceil_div(g.nk, 2)
-  local all = 8 * units * g.blocks <= 4 * g.o_in_v
-  local at = g.o_v + (all and 8 * units * b or 0) + 8 * unit + 4 * i
+  local all = 8 * units * g.blocks <= g.landing_regs
+  local at = g.landing + (all and 8 * units * b or 0) + 8 * unit + 4 * i
   return ("v[%d:%d]"):format(at, at + 3), all
 end
 
@@ -178,6 +202,12 @@ function plan.p(g, b, j)
   local at = g.inside and g.scaled_p + 2 * j or g.p + 2 * b
   return ("v[%d:%d]"):format(at, at + 1)
 end
+-- Columns: P of a wave's own rows (slot 0), or of those of the slot-th wave behind it.
+function plan.p_of(g, slot, b)
+  local at = slot == 0 and (g.scaled_p or g.p) + 2 * b or g.others + 2 * (g.blocks * (slot - 1) + b)
+  return ("v[%d:%d]"):format(at, at + 1)
+end
+function plan.n(g, b) return g.n + g.n_each * b end
 function plan.op(g, i) return g.ops + 2 * (i % g.n_ops) end
 
 return plan

@@ -75,9 +75,10 @@ local function find_unit(g, list, first)
 end
 
 -- inside: scales lie in front of a row's rope columns.
-local function store_scales(g, list, u)
+local function store_scales(g, list, u, stage)
   local first = math.tointeger(tonumber(bytes.staged(g, u, g.segments + 1):match("%d+")))
   local group = 4 * g.waves * u
+  if g.columns then return bytes.store_scales_masked(g, list, first, group, stage) end
   add(list, "ds_write2_b32 %%[wsa], v%d, v%d offset0:%d offset1:%d", first, first + 1, group, group + 16)
   find_unit(g, list, first)
   add(list, "ds_write_b32 %%[wsa], v%d offset:%d", g.ctmp, 4 * group + g.units_at)
@@ -88,8 +89,32 @@ local function store_scales(g, list, u)
   end
 end
 
+-- order=columns: lanes that hold no scales are switched off where those that do write.
+function bytes.store_scales_masked(g, list, first, group, stage)
+  local function masked(writes)
+    local from = #list + 1
+    add(list, "s_mov_b32 exec_lo, 0x30003")
+    add(list, "s_mov_b32 exec_hi, 0x30003")
+    for _, w in ipairs(writes) do add(list, "%s", w) end
+    for i = from, #list do list[i].glue = true end
+    add(list, "s_mov_b64 exec, -1")
+  end
+  find_unit(g, list, first)
+  local writes = { ("ds_write_b32 %%[wsa], v%d offset:%d"):format(g.ctmp, 4 * group + g.units_at + stage) }
+  for i = 0, 1 do
+    writes[#writes + 1] = ("ds_write_b32 %%[wsa], v%d offset:%d"):format(first + i, 4 * group + 64 * i + stage)
+  end
+  masked(writes)
+  for i = 0, 1 do
+    add(list, "v_mul_f32 v%d, %s, v%d", g.ctmp, UNIT, first + i)
+    add(list, "v_cvt_f16_f32 v%d, v%d", g.ctmp, g.ctmp)
+    masked({ ("ds_write_b16 %%[wha], v%d offset:%d"):format(g.ctmp, 2 * group + 32 * i + stage) })
+  end
+end
+
 -- Registers -> LDS. Groups of 4 rows: unit u of wave w holds rows 4(w + waves*u) ..
-function bytes.store_ops(g)
+-- stage: bytes between the addresses at hand and the place of the tile.
+function bytes.store_ops(g, stage)
   local list = {}
   for u = 0, g.units - 1 do
     local group, last = g.waves * u, g.segments - (g.rope > 0 and 0 or 1)
@@ -103,12 +128,12 @@ function bytes.store_ops(g)
       local own = g.inside and s == g.segments and from or g.conv -- rope columns of 16 bits stay as they are
       if s == last then tell_nan(g, list, own + 2 * dwords - 1) end
       if s < g.segments then
-        add(list, "ds_write_b128 %%[wa], v[%d:%d] offset:%d", g.conv, g.conv + 3, 256 * s + 4 * group * g.row_bytes)
+        add(list, "ds_write_b128 %%[wa], v[%d:%d] offset:%d", g.conv, g.conv + 3, 256 * s + 4 * group * g.row_bytes + stage)
       else
-        add(list, "ds_write_b64 %%[wr], v[%d:%d] offset:%d", own, own + 1, 128 * (8 * (group // 2) + group % 2))
+        add(list, "ds_write_b64 %%[wr], v[%d:%d] offset:%d", own, own + 1, 128 * (8 * (group // 2) + group % 2) + stage)
       end
     end
-    if g.inside then store_scales(g, list, u) end
+    if g.inside then store_scales(g, list, u, stage) end
   end
   return list
 end

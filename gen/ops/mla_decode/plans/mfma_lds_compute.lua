@@ -47,7 +47,7 @@ end
 
 -- ---- LDS reads and where they land --------------------------------------------------------------
 -- Address register and offset of K fragment f: columns 32f .. 32f+31 of all 16 rows.
-local function k_source(g, f)
+function compute.k_source(g, f)
   if f < g.nk_c then return "ka" .. f % 2, 64 * (f - f % 2) end
   local i = f - g.nk_c
   return "kr" .. i % 2, 64 * (i - i % 2)
@@ -158,7 +158,7 @@ function compute.reads(g, main, use, from, keep)
       want = math.max(from, (u.first - math.max(12, 6 * g.blocks)) * UNIT),
       make = function(q)
         fragment[f] = q
-        local name, offset = k_source(g, f)
+        local name, offset = compute.k_source(g, f)
         local o = op("ds_read_b128 %s, %%[%s] offset:%d", plan.quad(g, q), name, offset)
         o.give = "K" .. f
         return o
@@ -209,7 +209,7 @@ end
 -- ---- softmax ------------------------------------------------------------------------------------
 -- inside: the sums of each group of columns times their token's scale, and those of the rope columns; times the tokens' unit by
 -- its logarithm.
-local function join_sums(g, list, b)
+function compute.join_sums(g, list, b)
   local first, rope = g.s + 4 * g.sums * b, g.s + 4 * (g.sums * b + g.nj)
   for r = 0, 3 do list[#list + 1] = op("v_mul_f32 v%d, v%d, v%d", first + r, g.s_scales + r, first + r) end
   for i = 1, g.nj - 1 do
@@ -219,6 +219,7 @@ local function join_sums(g, list, b)
   end
   list[#list + 1] = op("v_cvt_f32_i32 v%d, v%d", g.tmp, g.unit)
   list[#list + 1] = op("v_ldexp_f32 v%d, 1.0, v%d", g.inverse, g.unit)
+  if g.columns then list[#list + 1] = op("v_add_f32 v%d, v%d, v%d", g.tmp, g.tmp, g.m + b) end -- less m
   for r = 0, 3 do list[#list + 1] = op("v_fma_f32 v%d, %%[sv%d], v%d, -v%d", g.x + 4 * b + r, b, first + r, g.tmp) end
   for r = 0, 3 do list[#list + 1] = op("v_fmac_f32 v%d, %%[scale], v%d", g.x + 4 * b + r, rope + r) end
 end
@@ -248,7 +249,7 @@ end
 function compute.scale_ops(g)
   local list = {}
   if g.inside then
-    for b = 0, g.blocks - 1 do join_sums(g, list, b) end
+    for b = 0, g.blocks - 1 do compute.join_sums(g, list, b) end
     return list
   end
   for b = 0, g.blocks - 1 do
@@ -274,12 +275,14 @@ end
 -- exp2(x - m), row sums, P packed. The blocks' streams are dealt in turn, so that results have time to arrive.
 local function softmax_block(g, b)
   local list, x, p = {}, g.x + 4 * b, g.p + 2 * b
-  for r = 0, 3 do list[#list + 1] = op("v_sub_f32 v%d, v%d, v%d", x + r, x + r, g.m + b) end
+  for r = 0, g.columns and -1 or 3 do list[#list + 1] = op("v_sub_f32 v%d, v%d, v%d", x + r, x + r, g.m + b) end
   for r = 0, 3 do list[#list + 1] = op("v_exp_f32 v%d, v%d", x + r, x + r) end
   for r = 0, 3 do
     if g.inside then list[#list + 1] = op("v_fmac_f32 v%d, v%d, v%d", g.l + b, g.inverse, x + r) -- without units
     else list[#list + 1] = op("v_add_f32 v%d, v%d, v%d", g.l + b, g.l + b, x + r) end
     if g.cvt_bf16 then -- below
+    elseif g.columns and not g.f16 then -- to nearest, a tie upwards: one in 2^16 is a tie
+      list[#list + 1] = op("v_add_u32 v%d, %%[half], v%d", x + r, x + r)
     elseif g.f16 then
       list[#list + 1] = op("v_cvt_f16_f32 v%d, v%d", x + r, x + r)
     else -- to nearest even: add 0x7fff and the lowest bit kept
@@ -294,7 +297,10 @@ local function softmax_block(g, b)
     else list[#list + 1] = op("v_perm_b32 v%d, v%d, v%d, %%[hi]", p + i, x + 2 * i + 1, x + 2 * i) end
   end
   list[#list].give = g.inside and "P" or "P" .. b
-  for j = 0, g.inside and g.nj - 1 or -1 do
+  for i = 0, g.inside and g.columns and 1 or -1 do
+    list[#list + 1] = op("v_pk_mul_f16 v%d, v%d, v%d", g.scaled_p + i, p + i, g.v_scales + i)
+  end
+  for j = 0, g.inside and not g.columns and g.nj - 1 or -1 do
     for i = 0, 1 do
       list[#list + 1] = op("v_pk_mul_f16 v%d, v%d, v%d", g.scaled_p + 2 * j + i, p + i, g.v_scales + 2 * j + i)
       list[#list].need = { "scales" .. j }

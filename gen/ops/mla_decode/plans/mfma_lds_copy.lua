@@ -35,7 +35,8 @@ end
 -- Pages smaller than a tile: cache row of this lane's token of unit u into v<t>.
 local function row_ops(g, list, u)
   local id, t = g.idx + u, g.ctmp
-  add(list, "v_max_u32 %%[bad], %%[bad], v%d", id)
+  local bad = g.bad and "v" .. g.bad or "%[bad]"
+  add(list, "v_max_u32 %s, %s, v%d", bad, bad, id)
   add(list, "v_min_u32 v%d, %%[maxid], v%d", t, id)
   if g.page > 1 then
     local k, x, q = log2(g.page), t + 1, g.addr
@@ -153,17 +154,19 @@ local function load_unit(g, list, u)
   if g.inside then add(list, "global_load_dwordx2 %s, %s offset:-16", bytes.staged(g, u, g.segments + 1), rope) end
 end
 
--- Registers -> LDS. Groups of 4 rows: unit u of wave w holds rows 4(w + waves*u) ..
-function copy.store_ops(g)
-  if g.cache then return bytes.store_ops(g) end
+-- Registers -> LDS. Groups of 4 rows: unit u of wave w holds rows 4(w + waves*u) .. stage: bytes between the addresses at hand
+-- and the place of the tile.
+function copy.store_ops(g, stage)
+  stage = stage or 0
+  if g.cache then return bytes.store_ops(g, stage) end
   local list = {}
   for u = 0, g.units - 1 do
     local group = g.waves * u
     for s = 0, g.segments - (g.rope > 0 and 0 or 1) do
       local regs, _, width = staged(g, u, s)
       local rows = 4 * group * g.row_bytes
-      if s < g.segments then add(list, "ds_write_%s %%[wa], %s offset:%d", width, regs, 256 * s + rows)
-      else add(list, "ds_write_%s %%[wr], %s offset:%d", width, regs, 128 * (8 * (group // 2) + group % 2)) end
+      if s < g.segments then add(list, "ds_write_%s %%[wa], %s offset:%d", width, regs, 256 * s + rows + stage)
+      else add(list, "ds_write_%s %%[wr], %s offset:%d", width, regs, 128 * (8 * (group // 2) + group % 2) + stage) end
     end
   end
   return list

@@ -3,6 +3,8 @@
 -- order=plain   one tile:   [ QK(t) + copies of a later tile ] border [ softmax(t), PV(t) ]
 -- order=ahead   one tile:   [ rest of PV(t-1), QK(t+1) begins + copies ] border [ QK(t+1) ends + softmax(t), PV(t) but its rest ]
 --
+-- order=columns: gen/ops/mla_decode/plans/mfma_lds_columns.lua.
+--
 -- The border is where compiled code stands that is seldom needed: masking and rescaling. What crosses an iteration in ahead: S
 -- (scores of the next tile), P and the V rows of the rest (the last 128 columns), which keep the matrix pipe busy behind the
 -- barrier.
@@ -11,6 +13,7 @@ local plan = require("ops/mla_decode/plans/mfma_lds")
 local compute = require("ops/mla_decode/plans/mfma_lds_compute")
 local copy = require("ops/mla_decode/plans/mfma_lds_copy")
 local bytes = require("ops/mla_decode/plans/mfma_lds_cache")
+local columns = require("ops/mla_decode/plans/mfma_lds_columns")
 
 local loop = { magic = copy.magic }
 
@@ -21,7 +24,7 @@ local function op(format, ...) return { asm = format:format(...) } end
 -- ---- blocks -------------------------------------------------------------------------------------
 local SCALARS = { "scale", "slack", "rise", "lo", "hi", "half", "ones", "pgo", "pages", "maxid", "pos", "cs", "ks",
   "ckl", "ckh", "kpl", "kph", "tok", "tokn", "last", "magic", "page", "ckv", "kd", "vd", "wd", "ws", "bytelo", "bytehi",
-  "bytekeep", "bytelow", "byteone", "bytesign" }
+  "bytekeep", "bytelow", "byteone", "bytesign", "at", "allsee", "limit", "always", "lasttile" }
 local function scalars(g)
   local list = {}
   for _, n in ipairs(SCALARS) do list[#list + 1] = n end
@@ -132,9 +135,10 @@ end
 
 -- A block of assembly for the template: its lines, operands and clobbers.
 local ARRAYS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, ml = 1, mr = 1, qa = 1, qt = 1, qr = 1, qm = 1, qf = 1,
-  sv = 1 }
+  sv = 1, pr = 1 }
 local VECTORS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, wa = 1, wr = 1, vcs = 1, vks = 1, cka = 1,
-  wsa = 1, wha = 1, ssa = 1, vsa = 1, kpa = 1, qa = 1, qt = 1, qr = 1, qw = 1, qm = 1, qf = 1, sv = 1 }
+  wsa = 1, wha = 1, ssa = 1, vsa = 1, kpa = 1, qa = 1, qt = 1, qr = 1, qw = 1, qm = 1, qf = 1, sv = 1,
+  pr = 1, pw = 1, fl = 1 }
 
 local function operand(g, name, lines)
   local base, index = name:match("^(%a+)(%d+)$")
@@ -171,12 +175,15 @@ local function live(g, phase)
     return set
   end
   claim(set, "v", g.o_v, 4 * g.o_in_v)
-  for _, at in ipairs({ g.m, g.l, g.n }) do claim(set, "v", at, g.blocks) end
+  for _, at in ipairs({ g.m, g.l }) do claim(set, "v", at, g.blocks) end
+  claim(set, "v", g.n, g.n_each * g.blocks)
   claim(set, "a", g.o_a, g.agprs - g.o_a)
+  if g.bad then claim(set, "v", g.bad, 1) end
   if phase == "prologue" then
     claim(set, "v", g.idx, g.n_idx)
     claim(set, "v", g.staged, g.units * g.stage_unit)
     claim(set, "a", 0, g.q_regs)
+    if g.columns then claim(set, "v", g.landing, g.landing_regs) end
   end
   return set
 end
@@ -266,7 +273,9 @@ function loop.build(g)
   end
   local _, all = plan.q_landing(g, 0, 0, 0)
   out.q_at_once = all
-  if g.ahead then
+  if g.columns then
+    columns.add_blocks(g, out, function(ops, state) return block(g, ops, state, "loop") end)
+  elseif g.ahead then
     out.first = iteration_blocks(g, { qk = true }, 0, 1)
     local body = { tail = true, qk = true, pv = true, rest = true, copy = true, step = true }
     out.body = iteration_blocks(g, body, leave, 2)
