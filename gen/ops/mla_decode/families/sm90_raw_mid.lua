@@ -14,7 +14,7 @@ local MOST_GROUPS = 4 -- row groups that read the same tokens through L2
 -- Nanoseconds of a launch of index lists that the kernel reads, whose first turn of blocks begins and ends as its number says.
 local function lists_nanoseconds(p, v, arch, scales, groups)
   local of = times.lists
-  local wave = of.wave[v.rows]
+  local wave = of.wave[scales][v.rows]
   return hopper.launch(p, v, arch, {
     family = "sm90_raw_mid", cut = 0, bits = partials.bits("sm90_raw_mid", v.schedule),
     lists = true, groups = groups, slots = arch.device.cus, wave = wave,
