@@ -53,7 +53,7 @@ test("short index lists: kernels that read them themselves, and no part of a lis
     ["h24,page1,b20,s64"] = "sm90_mid_gather:rows=32,", ["h64,page1,b33,s64"] = "sm90_mid_gather:rows=32,",
     ["h96,page1,b4,s64"] = "sm90_mid_gather:rows=48,", ["h128,page1,b15,s128"] = "sm90_mid_gather:rows=64,",
     ["h16,page1,b5,s128"] = "sm90_few:cluster=2,load=gather,rows=8,",
-    ["h96,fp8_ds_mla,page1,b9,s128"] = "sm90_raw_mid:load=rows,rows=48,",
+    ["h96,fp8_ds_mla,page1,b9,s128"] = "sm90_raw_mid:load=rows,rows=32,",
     ["h24,fp8_ds_mla,page1,b176,s64"] = "sm90_raw_mid:load=rows,rows=32,",
   }) do
     local name = space.best(problem.parse("mla_decode:" .. text), "sm_90a", 1)[1].name

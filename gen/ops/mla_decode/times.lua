@@ -78,7 +78,15 @@ return {
     },
     -- Five shapes at 64 rows, flat and with scales; `tile` from 32 x 8192 since m rises less often
     -- (docs/lab/kernels-hopper.md).
-    sm90_raw_mid = { tile = 1060, row = 15, scales = 250, scattered = 1.03, loss = 0.05, wave = 3400, fixed = 3000 },
+    sm90_raw_mid = { tile = 1060, row = 15, scales = 250, scattered = 1.03, loss = 0.05, wave = 3400, fixed = 3000,
+      -- Lists that the kernel reads itself, by scales of a token and query rows of a block: a tile, and what a further turn of
+      -- blocks costs. Begin and end of the first turn: a number, of a row, of a block. From 70 lists of 64 to 2048, of 2 to 192
+      -- tokens with 64 and 128 heads, one NVIDIA H200, 2026-11-30 (docs/lab/kernels-hopper.md, "Index lists").
+      lists = {
+        tile = { [4] = { [32] = 1610, [48] = 1890, [64] = 2330 }, [7] = { [32] = 1775, [48] = 2100, [64] = 2160 } },
+        wave = { [4] = { [32] = 4500, [48] = 4700, [64] = 7000 }, [7] = { [32] = 5400, [48] = 4900, [64] = 9500 } },
+        fixed = 3400, row = 58, block = 22.5,
+      } },
     -- The time of a merge kernel whose blocks end early, against the other one: where nothing is cut and places are free before
     -- the decode kernel's end, where it is full to its end, and where the batch is cut (docs/lab/perf-log/ragged.md).
     early = { places = -1500, full = 600, cut = 200 },

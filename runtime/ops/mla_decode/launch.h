@@ -61,7 +61,8 @@ typedef struct mlaf_decode_args {
  * address of tables, request t is query token t, kv_indices are the lists' rows of the cache, of which those outside
  * [0, num_pages) are absent, kv_indptr the lists' lengths or NULL, kv_last_page_lens this word: topk - 1,
  * then tokens of a length less 1, then entries between lists. False: the word has no room for them. Sinks of rows in several
- * splits are the merge kernel's, if it says MLAF_KERNEL_LISTS: its kpe is their address, or NULL. */
+ * splits are the merge kernel's, if it says MLAF_KERNEL_LISTS: its kpe is their address, or NULL, and its qo_indptr is this
+ * bit. */
 enum { MLAF_LIST_MARK = 1 };
 enum { MLAF_LIST_TOPK_BITS = 20, MLAF_LIST_SHARE_BITS = 20, MLAF_LIST_GAP_BITS = 24 };
 static inline bool mlaf_list_word(int64_t topk, int64_t share, int64_t stride, uint64_t *out) {

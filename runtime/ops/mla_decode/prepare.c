@@ -269,9 +269,11 @@ mlaf_whole_requests mlaf_decode_whole(const mlaf_bound *b, uint32_t splits, int6
   return (mlaf_whole_requests){.busy = (uint32_t)busy, .idle = passes * groups(tokens, y) * (100 - busy) / 100};
 }
 
-static void fill_behind(const mlaf_execute_args *a, const mlaf_decode_args *decode, mlaf_values_args *out) {
+static void fill_behind(const mlaf_bound *b, const mlaf_execute_args *a, const mlaf_decode_args *decode, mlaf_values_args *out) {
   *out = (mlaf_values_args){.decode = *decode, .values = a->values, .w_v = a->w_v, .w_v_row_stride = a->w_v_row_stride};
   out->decode.kpe = a->attn_sink;
+  if (a->indices && combine_of(b)->launch.flags & MLAF_KERNEL_LISTS)
+    out->decode.qo_indptr = (const int32_t *)(const void *)(uintptr_t)MLAF_LIST_MARK;
   if (a->values) out->w_head_rows = (int32_t)(a->w_v_head_stride / a->w_v_row_stride);
 }
 
@@ -307,7 +309,7 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   mlaf_status st = fill_maps(b, decode_of(b), a, &with->decode, with->maps, err);
   if (!st && mlaf_decode_goes_on(b)) st = fill_maps(b, combine_of(b), a, &with->decode, with->maps_behind, err);
   if (st) return st;
-  fill_behind(a, &with->decode, &with->behind);
+  fill_behind(b, a, &with->decode, &with->behind);
   const mlaf_problem problem = mlaf_decode_problem(b);
   narrow(&problem, a, &with->decode);
   if (a->indices) put_lists(splits, a, &with->decode);

@@ -117,7 +117,12 @@ extern "C" __global__ void __launch_bounds__(256, 4) mlaf_mla_decode_combine_ear
   for (bool waited = false;; waited = true) {
     if (parts > 0 && !whole)
       cut_requests = list_cuts(p.a, entry, fit_width(total, parts), parts, most, far);
-// [19 more lines of templates/mla_decode/combine_warp.cu.in]
+    if (waited) break;
+    let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
+    wait_for_previous_launch();
+    if (whole) return;
+    const int listed = parts;
+// [14 more lines of templates/mla_decode/combine_warp.cu.in]
     sources from = {row, rows, 0, a.splits};
     if (parts > 0) exists = exists && find_row(row, row, from);
     if (!exists) from.count = 0;

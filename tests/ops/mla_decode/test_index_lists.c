@@ -417,7 +417,7 @@ static void kernels_read_lists(void **state) {
 }
 
 /* The merge behind splits takes what it takes without lists: the decode kernel's arguments where a batch may be cut. It applies
- * sinks. */
+ * sinks, and is told of lists if it knows them: others read tables there. */
 static void merges_behind_lists(void **state) {
   const lists_case c = {.tokens = 6, .topk = 8, .stride = 8, .share = 1, .pages = 9, .page = 16, .rows = 16, .absent = 1,
                         .heads = 16, .sink = true};
@@ -441,6 +441,10 @@ static void merges_behind_lists(void **state) {
       const uintptr_t sinks = splits == 1 ? (uintptr_t)a.attn_sink : 0; /* of rows in splits: the merge kernel's */
       assert_int_equal((uintptr_t)with->decode.qo_indptr, sinks | MLAF_LIST_MARK);
       assert_ptr_equal(with->behind.decode.kpe, a.attn_sink);
+      assert_int_equal((uintptr_t)with->behind.decode.qo_indptr, MLAF_LIST_MARK);
+      b.stage[MLAF_STAGE_COMBINE].launch.flags &= ~(uint32_t)MLAF_KERNEL_LISTS;
+      if (mlaf_decode_prepare(&b, splits, &a, &prepared, &err)) fail_msg("%s", err.text);
+      assert_ptr_equal(with->behind.decode.qo_indptr, a.qo_indptr);
       if (splits > 1) assert_ptr_equal(prepared.launches[1].args, fits ? (const void *)&with->behind : &with->combine);
     }
   }

@@ -9,11 +9,26 @@ local raw = require("ops/mla_decode/families/sm90_raw")
 local ceil_div = shape.ceil_div
 
 local times = require("ops/mla_decode/times").measured.sm90_raw_mid
-local MOST_GROUPS = 2 -- row groups that read the same tokens through L2
+local MOST_GROUPS = 4 -- row groups that read the same tokens through L2
+
+-- Nanoseconds of a launch of index lists that the kernel reads, whose first turn of blocks begins and ends as its number says.
+local function lists_nanoseconds(p, v, arch, scales, groups)
+  local of = times.lists
+  local wave = of.wave[scales][v.rows]
+  return hopper.launch(p, v, arch, {
+    family = "sm90_raw_mid", cut = 0, bits = partials.bits("sm90_raw_mid", v.schedule),
+    lists = true, groups = groups, slots = arch.device.cus, wave = wave,
+    fixed = function(blocks)
+      return of.fixed + of.row * v.rows + of.block * math.min(blocks, arch.device.cus) - wave - arch.model.launch_ns
+    end,
+    tile = hopper.tile(p, arch, groups, of.tile[scales][v.rows], times.loss),
+  })
+end
 
 -- Nanoseconds of a launch.
 local function nanoseconds(p, v, arch, lists)
   local groups, scales = ceil_div(p.heads * p.q_len, v.rows), raw.scales_of(p)
+  if lists and scales > 0 then return lists_nanoseconds(p, v, arch, scales, groups) end
   local block_ns = times.tile + times.row * v.rows + (scales > 0 and times.scales or 0)
   return hopper.launch(p, v, arch, {
     family = "sm90_raw_mid", cut = 0, bits = partials.bits("sm90_raw_mid", v.schedule),
