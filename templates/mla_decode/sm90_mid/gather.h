@@ -51,7 +51,6 @@ MLAF_DEV void copy_pair_of_boxes(u32 smem, char* base, place& at, u32 in_box, in
   advance(at, 2);
 }
 // As make_rows(), of ids that a lane has of its two tokens, `token` + lane and 32 behind that.
-template <int PAGE>
 MLAF_DEV bool put_rows(u32 table, const u32 (&ids)[2], int pages, int token, int last) {
   const int lane = lane_now();
 #pragma unroll
@@ -127,7 +126,7 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int wa
     };
     auto make = [&](int t) {
       __syncwarp(); // all lanes are through with the table
-      if (t < tiles) bad = put_rows<PAGE>(table_of(t), ids, a.num_pages, w.begin + 64 * t, w.end - 1);
+      if (t < tiles) bad = put_rows(table_of(t), ids, a.num_pages, w.begin + 64 * t, w.end - 1);
       __syncwarp();
     };
 //@ else
