@@ -9,7 +9,7 @@ local DEFAULTS = {
   sm90_few = { boxes = 9, ring = 18, places = 1, wgs = 1, rope = 64, cluster = 1, schedule = "splits", load = "tma",
     ordered = true,
     rounds = 2, raises = 0, warps = 2 },
-  sm90_mid = { boxes = 9, ring = 15, rope = 64, schedule = "splits", gather = false, warps = 2 },
+  sm90_mid = { boxes = 9, ring = 15, rope = 64, schedule = "splits", gather = false, pairs = false, warps = 2 },
   sm90_many = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, gather = false, warps = 2 },
   sm90_small_rank = { buffers = 4, schedule = "splits", warps = 2 },
   sm90_raw = { boxes = 1, ring = 4, places = 1, wgs = 2, cluster = 1, schedule = "splits", rounds = 2, raises = 0, warps = 2 },
@@ -74,10 +74,10 @@ local function write_known()
     end
   end
   print("  },\n  sm90_mid = {\n    tiles = 3,")
-  for gather = 0, 1 do
+  for _, kind in ipairs({ { "boxes" }, { "gather", "gather=1" }, { "pairs", "gather=1", "pairs=1" } }) do
     for rope = 0, 1 do
-      print(('    ["gather=%d,rope=%d"] =\n      %s'):format(gather, rope, refused("sm90_mid", 3, function(boxes, ring)
-        return parameters("sm90_mid", { "rope=" .. 64 * rope, "boxes=" .. boxes, "ring=" .. ring, "gather=" .. gather })
+      print(('    ["%s,rope=%d"] =\n      %s'):format(kind[1], rope, refused("sm90_mid", 3, function(boxes, ring)
+        return parameters("sm90_mid", { "rope=" .. 64 * rope, "boxes=" .. boxes, "ring=" .. ring, kind[2], kind[3] })
       end)))
     end
   end

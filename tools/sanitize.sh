@@ -50,6 +50,7 @@ h80,r512,p64,q1,bf16,page64,b2,s330 sm90_mid:rows=80,schedule=splits/s2,rows=1,t
 h128,r512,p64,q1,bf16,page1,b2,s330 sm90_many_gather:schedule=fitted/s1,rows=4,team=2
 h40,r512,p64,q2,causal,bf16,page3,b3,s330 sm90_many_gather:schedule=splits/s3,rows=1,team=4
 h80,r512,p64,q1,bf16,page1,b2,s330 sm90_mid_gather:rows=80,schedule=splits/s2,rows=1,team=2
+h40,r512,p64,q1,bf16,page1,b2,s330 sm90_mid_gather:rows=48,schedule=fitted/s1,early=1,rows=4,team=2
 h20,r512,p64,q3,causal,bf16,page16,b3,s330 sm90_mid:rows=64,schedule=fitted/s1,rows=4,team=2
 h128,r256,p64,q1,bf16,page64,b2,s330 sm90_small_rank:schedule=splits/s3,rows=1,team=2
 h128,r256,p64,q1,bf16,page64,b2,s330 sm90_small_rank:schedule=fitted/s1,rows=4,team=2

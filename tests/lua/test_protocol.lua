@@ -141,6 +141,8 @@ T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters 
     { "sm90_many", with(HOP, { gather = true }) }, { "sm90_many", with(HOP, { gather = true, rope = 0, buffers = 4,
       shared = false }) },
     { "sm90_mid", with(HOPP, { gather = true }) }, { "sm90_mid", with(HOPP, { gather = true, schedule = "splits", lists = 2 }) },
+    { "sm90_mid", with(HOPP, { gather = true, pairs = true }) },
+    { "sm90_mid", with(HOPP, { gather = true, pairs = true, schedule = "splits", lists = 2 }) },
     { "sm90_mid", HOPP }, { "sm90_mid", with(HOPP, { schedule = "splits",
       warps = 4 }) },
     { "sm90_raw", RAW }, { "sm90_raw", with(RAW, { ring = 3, cluster = 2, raises = 1 }) },
@@ -246,7 +248,7 @@ test("what is written down of rings is what the check says", function()
         known.sm90_few.tiles)
   end
   for boxes = 4, 5 do
-    row("sm90_mid", ("gather=0,rope=%d"):format(boxes - 4), boxes,
+    row("sm90_mid", ("boxes,rope=%d"):format(boxes - 4), boxes,
       function(ring) return with(HOPP, { boxes = boxes, ring = ring, rope = boxes - 4, schedule = "splits" }) end,
       known.sm90_mid.tiles)
   end
@@ -536,6 +538,8 @@ local SEEDS = {
   end },
   { "a box is there when two of three copiers' rows are", "sm90_mid", with(HOPP, { gather = true }), TILES, "count", "full",
     function(m) counts(m, "full", -1) end },
+  { "the second of two boxes is copied before it is given back", "sm90_mid", with(HOPP, { gather = true, pairs = true }), TILES,
+    "race", "slot", function(m) edit(m, "sender 1", { "WAIT" }, "empty", "copy_pair_of_boxes()", drop) end },
   { "P is made while the values still multiply by the one before", "sm90_mid", HOPP, TILES, "race", "p of warp", function(m)
     edit(m, "scores", { "ARRIVE", "WAIT" }, "P_EMPTY", "P_EMPTY", drop)
     counts(m, "P_EMPTY", -2)

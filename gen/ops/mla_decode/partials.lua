@@ -4,7 +4,8 @@ local partials = {}
 
 -- Families whose splits leave values of 16 bits (templates/mla_decode/lib/narrow.h).
 local NARROW = { sm90_many = true, sm90_many_shares = true, sm90_many_whole = true, sm90_many_gather = true,
-  sm90_many_gather_shares = true, sm90_mid = true, sm90_mid_shares = true, sm90_mid_gather = true, sm90_mid_gather_shares = true,
+  sm90_many_gather_shares = true, sm90_many_gather_whole = true, sm90_mid = true, sm90_mid_shares = true, sm90_mid_gather = true,
+  sm90_mid_gather_shares = true,
   sm90_small_rank = true }
 
 local SPLITS = { splits = true, turns = true, fitted = true, invariant = true }

@@ -103,7 +103,11 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 // [53 more lines of tests/golden/mla_decode/sm90_few.cu]
 
 MLAF_DEV int column_of(int b) { // in boxes; NV: rope
-// [17 more lines of templates/mla_decode/sm90_mid.cu.in]
+  if (ROPE > 0 && b == 0) return NV;
+  const int v = b - (ROPE > 0);
+  return v % 2 * HALF + v / 2;
+}
+// [13 more lines of templates/mla_decode/sm90_mid.cu.in]
 
 constexpr int FOURS = 16, OWN = (FOURS + SENDERS - 1) / SENDERS; // of a box; of them a warp's, at most
 constexpr bool KEEP = 0;
@@ -112,15 +116,19 @@ template <typename F>
 // [11 more lines of templates/mla_decode/sm90_mid/gather.h]
 
 
+
 MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int warp) {
-// [23 more lines of templates/mla_decode/sm90_mid/gather.h]
+// [10 more lines of templates/mla_decode/sm90_mid/gather.h]
+    auto ask = [&](int t) {
+// [12 more lines of templates/mla_decode/sm90_mid/gather.h]
       const u32 stride = (u32)a.ckv_row_stride * 2;
       if (ROPE > 0)
         copy_box_of_rows(smem, base, at, in_box, warp, chunk < ROPE / 8, bad && warp == 0,
-                         [&](int k) { return a.kpe + 16 * chunk + row(k) * ((u32)a.kpe_row_stride * 2); });
-// [8 more lines of templates/mla_decode/sm90_mid/gather.h]
+                         [&](int k) { return a.kpe + 16 * chunk + row(k, sub) * ((u32)a.kpe_row_stride * 2); });
+      const char* from[OWN];
+// [7 more lines of templates/mla_decode/sm90_mid/gather.h]
         copy_box_of_rows(smem, base, at, in_box, warp, true, b == 0 && bad && warp == 0,
-                         [&](int k) { return from[k] + 128 * column_of(b) + (KEEP ? 0 : row(k) * stride); });
+                         [&](int k) { return from[k] + 128 * column_of(b) + (KEEP ? 0 : row(k, sub) * stride); });
         if (b == NB / 2 && KEEP) make(t + 1), ask(t + 2); // the next tile's rows, and page ids of the one behind it
       }
       if (!KEEP) make(t + 1), ask(t + 2);
@@ -131,7 +139,11 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int wa
     if (!more) return;
 // [142 more lines of templates/mla_decode/sm90_mid.cu.in]
     store_4(smem + INVERSE_AT + 4 * (N * (k & 1) + n), sum == 0.0f ? 0.0f : 1.0f / sum); // no token seen: O = 0
-// [257 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [89 more lines of templates/mla_decode/sm90_mid.cu.in]
+
+MLAF_DEV int value_slot(const place& at, int half, int i) { return slot_of(at, (ROPE > 0) + 2 * i + half); }
+MLAF_DEV void multiply_v(u32 smem, int half, const place& at, bool keeps, float (&o)[HALF][N / 2]) {
+// [165 more lines of templates/mla_decode/sm90_mid.cu.in]
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_gather_1e2e93bb(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ __align__(1024) char base[];

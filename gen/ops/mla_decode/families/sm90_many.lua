@@ -4,6 +4,7 @@ local hopper = require("ops/mla_decode/hopper")
 local partials = require("ops/mla_decode/partials")
 local protocol = require("ops/mla_decode/protocol/rules")
 local hop_plan = require("ops/mla_decode/plans/sm90_many")
+local schedule = require("ops/mla_decode/plans/schedule")
 local times = require("ops/mla_decode/times").fitted.sm90_many
 local measured = require("ops/mla_decode/times").measured.sm90_many
 local all_times = require("ops/mla_decode/times").measured
@@ -23,7 +24,8 @@ local function nanoseconds(p, v, arch, family, slower)
   local alone = groups == 1 and p.page_size % 64 == 0 and measured.alone * (p.rank + p.rope) / 576 or 0
   local block_ns = math.max((pair and times.tile_pair or times.tile) * share, alone)
   local tile = hopper.tile(p, arch, groups, block_ns, times.loss, sharing)
-  local list_kernels = family == "sm90_many_gather" and hopper.may_be_lists(p) and all_times.list_kernels or 0
+  local lists = (schedule.whole[family] or family) == "sm90_many_gather" and hopper.may_be_lists(p)
+  local list_kernels = lists and all_times.list_kernels or 0
   return hopper.launch(p, v, arch, {
     family = family, turns = turns, cut = times.cut, heat = times.heat, bits = partials.bits(family, v.schedule),
     part = pair and part.sm90_many_pair or part.sm90_many,

@@ -6,7 +6,8 @@ local partials = require("ops/mla_decode/partials")
 local sm90_mid = require("ops/mla_decode/families/sm90_mid")
 
 local function cost_of(p, v, arch, family)
-  return sm90_mid.cost_of(p, v, arch, family, true, hopper.SCATTERED.sm90_mid_gather)
+  local slower = hopper.may_be_lists(p) and hopper.SCATTERED.sm90_mid_gather or hopper.SCATTERED.no_lists
+  return sm90_mid.cost_of(p, v, arch, family, true, slower)
 end
 
 return {

@@ -46,6 +46,7 @@ local function whole(p, v, arch) return sm90_many.boxes_cost(p, v, arch, "sm90_m
 local function usual(p, v, arch) return sm90_many.boxes_cost(p, v, arch, "sm90_many") end
 local function mid(p, v, arch) return sm90_mid.cost_of(p, v, arch, "sm90_mid_shares", false, 1) end
 local function many_rows(p, v, arch) return many_gather.cost_of(p, v, arch, "sm90_many_gather_shares") end
+local function whole_rows(p, v, arch) return many_gather.cost_of(p, v, arch, "sm90_many_gather_whole") end
 local function mid_rows(p, v, arch) return mid_gather.cost_of(p, v, arch, "sm90_mid_gather_shares") end
 local function few(p, v, arch) return sm90_few.cost_of(p, v, arch, "sm90_few_shares") end
 
@@ -56,6 +57,7 @@ return { families = {
   sm90_mid_gather_shares = shares(mid_gather, "shares", mid_rows),
   sm90_few_shares = shares(sm90_few, "shares", few, few_rule),
   sm90_many_whole = shares(sm90_many, "whole", whole),
+  sm90_many_gather_whole = shares(many_gather, "whole", whole_rows),
   -- Their variants in a layer are the others': the fitted kernels that know what is old.
   sm90_many_shares_ahead = shares(require("ops/mla_decode/families/sm90_many_ahead"), "fitted", many),
   sm90_many_whole_ahead = shares(require("ops/mla_decode/families/sm90_many_ahead"), "fitted", usual),

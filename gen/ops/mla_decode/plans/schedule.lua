@@ -7,7 +7,7 @@ return {
   fixed = { sm90_many = 320, sm90_many_gather = 320, sm90_mid = 128, sm90_mid_gather = 128, sm90_few = 128,
     sm90_small_rank = 320, sm90_many_shares = 320, sm90_mid_shares = 128, sm90_few_shares = 128,
     sm90_many_gather_shares = 320, sm90_mid_gather_shares = 128,
-    sm90_many_whole = 320, sm90_raw = 256, sm90_raw_mid = 256 },
+    sm90_many_whole = 320, sm90_many_gather_whole = 320, sm90_raw = 256, sm90_raw_mid = 256 },
   -- The cost of a cut beyond a request's own begin and end: from 100 and 128 equal requests of 1024 to 16384 tokens, whole
   -- and cut, on the same device (docs/lab/perf-log/ragged.md).
   cut = { sm90_many = 500, sm90_many_gather = 500, sm90_mid = 500, sm90_mid_gather = 500, sm90_few = 500, sm90_small_rank = 500,
@@ -15,7 +15,7 @@ return {
     -- paid for anyway: from 30 small batches, whole and cut, on the same device.
     sm90_many_shares = 420, sm90_mid_shares = 250, sm90_few_shares = 380, sm90_many_gather_shares = 420,
     sm90_mid_gather_shares = 250,
-    sm90_many_whole = 500,
+    sm90_many_whole = 500, sm90_many_gather_whole = 500,
     -- Tokens of 8 bits take half as long, cuts do not.
     sm90_raw = 1000, sm90_raw_mid = 1000 },
   -- The same for one split where all requests run at once, by rows of a request: only a cut gives blocks a second piece then,
@@ -23,8 +23,8 @@ return {
   -- and cut, on the same device.
   once = function(rows) return rows <= 64 and 900 or 740 end,
   -- The families that do so, and whose kernel theirs is but for that.
-  whole = { sm90_many_whole = "sm90_many" },
-  other = { sm90_many = "sm90_many_whole" },
+  whole = { sm90_many_whole = "sm90_many", sm90_many_gather_whole = "sm90_many_gather" },
+  other = { sm90_many = "sm90_many_whole", sm90_many_gather = "sm90_many_gather_whole" },
   shares = { sm90_many_shares = "sm90_many", sm90_mid_shares = "sm90_mid", sm90_few_shares = "sm90_few",
     sm90_many_gather_shares = "sm90_many_gather", sm90_mid_gather_shares = "sm90_mid_gather" },
 }

@@ -9,6 +9,7 @@ local MOST_TILES = 3   -- a longer ring gains nothing
 local SLOTS = 512      -- registers of an SM's quarter, 32 lanes each; a warp of every warpgroup lives there
 local TURNING = 40     -- registers of loaders that walk whole requests one after the other, too
 local KEEPING = 56     -- registers of loaders that keep where the rows of a tile lie
+local PAIRING = 48     -- rows up to which they copy two boxes at a time
 local BARS = 8 * 5     -- bytes of the barriers beside the boxes'
 
 -- v: rank, rope, rows, schedule, gather (loaders of scattered rows: templates/mla_decode/sm90_mid/gather.h), page_size (of those
@@ -19,6 +20,7 @@ function plan.make(v, isa)
   -- A warpgroup's O is rank/2 x rows in fp32; what little else it needs shrinks where that leaves the scores too few.
   p.value_regs = math.max(136, (v.rank * v.rows // 256 + 30 + 7) // 8 * 8)
   p.keeps = v.gather and SLOTS - 2 * p.value_regs - v.rows // 2 - 56 >= KEEPING
+  p.pairs = p.keeps and v.rows <= PAIRING
   p.turns = v.schedule == "fitted" and SLOTS - 2 * p.value_regs - v.rows // 2 - 56 >= TURNING
   if p.keeps then p.loader_regs = KEEPING
   elseif p.turns then p.loader_regs = TURNING end

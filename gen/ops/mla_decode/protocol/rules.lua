@@ -39,9 +39,10 @@ function rules.sm90_few(plan, p, v)
   return ask("sm90_few", of, words(plan))
 end
 
--- gather: rows are copied one by one.
+-- gather: rows are copied one by one; plan.pairs: to two boxes at a time.
 function rules.sm90_mid(plan, p, v, gather)
-  local row = known.sm90_mid[("gather=%d,rope=%d"):format(gather and 1 or 0, p.rope > 0 and 1 or 0)]
+  local kind = plan.pairs and "pairs" or gather and "gather" or "boxes"
+  local row = known.sm90_mid[("%s,rope=%d"):format(kind, p.rope > 0 and 1 or 0)]
   if right(row, plan.boxes, plan.ring, known.sm90_mid.tiles) then return nil end
   return ask("sm90_mid", loader.require("ops/mla_decode/protocol/sm90_mid").of(plan, { rope = p.rope, schedule = v.schedule,
     gather = gather }),

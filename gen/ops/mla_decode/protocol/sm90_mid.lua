@@ -9,12 +9,12 @@ local SENDERS = 3 -- warps that send boxes, or copy rows of each
 
 -- A kernel of a plan (gen/ops/mla_decode/plans/sm90_mid.lua) with its parameters.
 function sm90_mid.of(plan, v)
-  return { boxes = plan.boxes, ring = plan.ring, rope = v.rope, schedule = v.schedule, gather = v.gather or false, warps = 2,
-    lists = plan.list > 0 and 2 or nil }
+  return { boxes = plan.boxes, ring = plan.ring, rope = v.rope, schedule = v.schedule, gather = v.gather or false,
+    pairs = plan.pairs or false, warps = 2, lists = plan.list > 0 and 2 or nil }
 end
 
--- v: boxes, ring, rope (0: none), schedule, gather (rows are copied one by one), warps; lists: a block with one piece has an
--- index list, whose table is filled anew at each so manieth tile (nil: it has not).
+-- v: boxes, ring, rope (0: none), schedule, gather (rows are copied one by one; pairs: to two boxes at once), warps; lists: a
+-- block with one piece has an index list, whose table is filled anew at each so manieth tile (nil: it has not).
 local function block(m, v)
   local x = { v = v, values = v.boxes - (v.rope > 0 and 1 or 0), full = {}, empty = {}, slots = {}, bad = {} }
   for s = 0, v.ring - 1 do
@@ -65,20 +65,28 @@ local function send_boxes(x, a, warp, pieces)
   end
 end
 
--- gather: each has rows of every box.
+-- gather: each has rows of every box. pairs: rope's box comes alone, the others two at a time, once both are given back.
 local function copy_boxes(x, a, warp, pieces)
   local v, i, lists = x.v, 0, #pieces == 1 and x.v.lists
+  local rope = v.boxes - x.values
+  local function copy(first, count, begins, what)
+    for b = first, first + count - 1 do
+      a:wait(x.empty[b % v.ring], b // v.ring - 1, what)
+      if warp == 0 and begins and b == first then a:write(x.bad[b % v.ring], b, what) end
+    end
+    for b = first, first + count - 1 do
+      a:arrive(x.full[b % v.ring], b // v.ring, what, 1)
+      a:copy(x.full[b % v.ring], b // v.ring, what, x.slots[b % v.ring][1 + warp], b)
+    end
+  end
   if lists then index_list.begin(x, a, warp + 1) end
   for _, tiles in ipairs(pieces) do
-    for b = i, i + tiles * v.boxes - 1 do
-      if lists and (b - i) % v.boxes == 0 then index_list.refill(x, a, warp + 1, (b - i) // v.boxes) end
-      local s, n = b % v.ring, b // v.ring
-      a:wait(x.empty[s], n - 1, "copy_box_of_rows()")
-      if warp == 0 and (b - i) % v.boxes == 0 then a:write(x.bad[s], b, "copy_box_of_rows()") end
-      a:arrive(x.full[s], n, "copy_box_of_rows()", 1)
-      a:copy(x.full[s], n, "copy_box_of_rows()", x.slots[s][1 + warp], b)
+    for t = 0, tiles - 1 do
+      if lists then index_list.refill(x, a, warp + 1, t) end
+      for b = 0, (v.pairs and rope or v.boxes) - 1 do copy(i + b, 1, b == 0, "copy_box_of_rows()") end
+      for b = v.pairs and rope or v.boxes, v.boxes - 1, 2 do copy(i + b, 2, b == 0, "copy_pair_of_boxes()") end
+      i = i + v.boxes
     end
-    i = i + tiles * v.boxes
   end
 end
 
@@ -153,10 +161,13 @@ local function work_on_scores(x, a, w, pieces)
 end
 
 -- ---- Values -------------------------------------------------------------------------------------------------------------
--- Boxes of a half of the tile that begins with box i, in the order of their columns.
+-- Boxes of a half of the tile that begins with box i, in the order of their columns. The halves' columns come in turns, with
+-- pairs two at a time.
 local function boxes_of_half(x, g, i)
-  local mine = {}
-  for b = g, x.values - 1, 2 do mine[#mine + 1] = i + (x.v.rope > 0 and 1 or 0) + b end
+  local mine, step = {}, x.v.pairs and 2 or 1
+  for b = 0, x.values - 1 do
+    if b // step % 2 == g then mine[#mine + 1] = i + (x.v.rope > 0 and 1 or 0) + b end
+  end
   return mine
 end
 
