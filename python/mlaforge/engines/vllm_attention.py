@@ -20,12 +20,11 @@ class Ragged:
     query_len_support = QueryLenSupport.VARLEN
     reorder_batch_threshold = 1  # query tokens of a request in decode; vLLM adds drafts
 
-    def _build_decode(self, *, query_start_loc_cpu, query_start_loc_device, **values):
-        made = super()._build_decode(query_start_loc_cpu=query_start_loc_cpu, query_start_loc_device=query_start_loc_device, **values)
-        lens = query_start_loc_cpu.diff()
+    def _build_decode(self, *, query_start_loc_device, max_query_len, num_decode_tokens, **values):
+        made = super()._build_decode(query_start_loc_device=query_start_loc_device, max_query_len=max_query_len, num_decode_tokens=num_decode_tokens, **values)
         # One token, or the most there are drafts for: each number has kernels of its own, compiled in the first request that brings it.
-        made.longest = 1 if lens.max() <= 1 else max(int(lens.max()), self.reorder_batch_threshold)
-        made.query_start_loc, made.ragged = query_start_loc_device, bool((lens != made.longest).any())
+        made.longest = 1 if max_query_len <= 1 else max(max_query_len, self.reorder_batch_threshold)
+        made.query_start_loc, made.ragged = query_start_loc_device, num_decode_tokens != made.longest * (len(query_start_loc_device) - 1)
         return made
 
 
