@@ -132,6 +132,11 @@ class Plugins(unittest.TestCase):
             self.assertIs(getattr(sys.modules[made.__module__], made.__qualname__), made)
 
     @unittest.skipUnless(torch, "PyTorch is not installed")
+    def test_vllm_gives_out_blocks_of_64_tokens(self):
+        gpu = self.vllm_gpu()  # vLLM's own answer is its default, 16, where a backend takes blocks of any size
+        self.assertEqual([made.get_preferred_block_size(16) for made in (gpu.Backend, gpu.SparseBackend)], [64, 64])
+
+    @unittest.skipUnless(torch, "PyTorch is not installed")
     def test_vllm_decodes_with_kernels_of_two_numbers_of_query_tokens(self):
         builder = self.vllm_gpu().Builder()
         self.assertEqual(builder.reorder_batch_threshold, 1)  # the rest of a chunk is prefill, of any length

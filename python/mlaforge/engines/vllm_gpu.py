@@ -15,6 +15,8 @@ import mlaforge
 from mlaforge.engines import refuse
 from mlaforge.engines.vllm_attention import Decode, Ragged, backend, joined
 
+BLOCK = 64  # tokens of a block unless --block-size says otherwise: stored choices are of pages of 64, and vLLM's 16 took up to 9 % longer (docs/bench.md)
+
 
 class Checked:
     """An implementation of vLLM's without windows, whose queries stay of 16 bits over a cache of 8."""
@@ -62,7 +64,7 @@ class SparseImpl(Checked, SparseMLACommonImpl):
 
 Backend = backend(__name__, "Backend", MLACommonBackend, Builder, Impl, get_name=staticmethod(lambda: "CUSTOM"), supported_dtypes=[torch.float16, torch.bfloat16],
                   supported_kv_cache_dtypes=["auto", "float16", "bfloat16", "fp8", "fp8_e4m3"],
-                  get_supported_head_sizes=classmethod(lambda of: [288, 320, 512, 576]),
+                  get_supported_head_sizes=classmethod(lambda of: [288, 320, 512, 576]), get_preferred_block_size=classmethod(lambda of, default: BLOCK),
                   get_supported_kernel_block_sizes=staticmethod(lambda kv_cache_spec=None: [MultipleOf(1)]))
 SparseBackend = backend(__name__, "SparseBackend", Backend, SparseBuilder, SparseImpl, supported_kv_cache_dtypes=["auto", "float16", "bfloat16", "fp8_ds_mla"],
                         is_sparse=classmethod(lambda of: True))
