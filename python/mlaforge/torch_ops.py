@@ -137,18 +137,18 @@ class Operator:
 
 class Plain:
     """An operator of an entry point's plain call. parameters: a schema of some of the entry point's, without defaults; values that may be None cost
-    PyTorch more than others. direct: its work, a function of these values that makes a plain call and returns whether it did."""
+    PyTorch more than others. direct: its work, a function of these values that makes a plain call and returns whether it did; or make: its whole kernel, of
+    a function that makes any call of these values."""
 
-    def __init__(self, name, parameters, direct):
-        self.name, self.parameters, self.direct, found = name, parameters, direct, PARAMETER.findall(parameters)
+    def __init__(self, name, parameters, direct=None, make=None):
+        self.name, self.parameters, found = name, parameters, PARAMETER.findall(parameters)
+        self.make = make or (lambda otherwise: lambda *values: None if direct(*values) else otherwise(*values))
         self.names = tuple(name for _, name, _ in found)
         self.wanted = tuple(name for kind, name, _ in found if not kind.endswith("?"))
 
     def register(self, run_any):
         """run_any: makes any call of the entry point, by values' names."""
-        def run(*values, direct=self.direct, names=self.names):
-            if not direct(*values):
-                run_any(dict(zip(names, values)))
+        run = self.make(lambda *values: run_any(dict(zip(self.names, values))))
         LIBRARY.define(f"{self.name}({self.parameters}) -> ()", tags=TAGS)
         LIBRARY.impl(self.name, run, "CompositeExplicitAutograd")
         LIBRARY.impl(self.name, lambda *values: None, "Meta")
@@ -187,13 +187,17 @@ def _flash(q, k_cache, block_table, cache_seqlens, head_dim_v, softmax_scale=Non
                       block_table, cache_seqlens, True).__class__ is tuple
 
 
-def _layer(layer, hidden, positions, slots, cache, seq_lens=None, block_table=None, out=None, kv_len=0, q_len=1, workspace=None, same_tables=False):
-    one = numbered.find(layer, "layer")
-    if one._fast is None or one._ctx._address is None or one._ctx.emulated or torch.is_grad_enabled():
-        return False
-    made = one._run(one._fast, hidden, positions, slots, cache, seq_lens, block_table, q_len, None, out, None, None, None, None, None, kv_len, workspace,
-                    None, None, same_tables, None, None)
-    return made is not None and made.__class__ is not int
+def _layer_by(done, otherwise, find=numbered.find, records=torch.is_grad_enabled):
+    """A function of a layer's plain call. It returns `done`, or what `otherwise` makes of the same values."""
+    def run(layer, hidden, positions, slots, cache, seq_lens=None, block_table=None, out=None, kv_len=0, q_len=1, workspace=None, same_tables=False):
+        one = find(layer, "layer")
+        if one._fast is not None and one._ctx._address is not None and not one._ctx.emulated and not records():
+            made = one._run(one._fast, hidden, positions, slots, cache, seq_lens, block_table, q_len, None, out, None, None, None, None, None, kv_len, workspace,
+                            None, None, same_tables, None, None)
+            if made is not None and made.__class__ is not int:
+                return done
+        return otherwise(layer, hidden, positions, slots, cache, seq_lens, block_table, out, kv_len, q_len)
+    return run
 
 
 # --- what entry points make for their callers ---
@@ -321,9 +325,10 @@ OPERATORS = [
              "Tensor hidden, Tensor positions, Tensor slots, Tensor(a!) cache, Tensor? seq_lens=None, Tensor? block_table=None, Tensor(b!)? out=None, "
              "SymInt kv_len=0, SymInt q_len=1, Tensor(c!)? workspace=None, bool same_tables=False, Tensor? residual=None, int schedule=0, "
              "Tensor? qo_indptr=None, Tensor? kv_indptr=None, Tensor? kv_indices=None, Tensor? kv_last_page_lens=None, int? stage=None, "
-             "Tensor(e!)? index_cache=None, Tensor(f!)? indices=None, Tensor(d!)? cache_kpe=None", {"out": _rows_of("hidden")}, "out", "layer", "layer", (_layer, 12),
+             "Tensor(e!)? index_cache=None, Tensor(f!)? indices=None, Tensor(d!)? cache_kpe=None", {"out": _rows_of("hidden")}, "out", "layer", "layer",
+             (_layer_by(True, lambda *values: False), 12),
              Plain("layer_plain", "int layer, Tensor hidden, Tensor positions, Tensor slots, Tensor(a!) cache, Tensor seq_lens, Tensor block_table, "
-                   "Tensor(b!) out, SymInt kv_len, SymInt q_len", _layer)),
+                   "Tensor(b!) out, SymInt kv_len, SymInt q_len", make=lambda otherwise: _layer_by(None, otherwise))),
     Operator(ChunkedPrefill.forward,
              "int schedule, Tensor q, Tensor k_nope, Tensor k_pe, Tensor v, Tensor kv_cache, Tensor block_table, Tensor kv_b_weight, "
              "float? softmax_scale=None, Tensor? kv_scale=None, Tensor(a!)? out=None, Tensor(b!)? lse=None, Tensor? rope_table=None, "

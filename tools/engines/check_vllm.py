@@ -8,12 +8,13 @@ import vllm_by_hand
 
 SCRIPT = "run_vllm.py"
 MODES = {"attention": ("attention",), "layer": ("layer decode", "layer prefill"), "prefill": ("attention", "prefill")}  # and what each must have called
+HITS = ("prefix hits",) if torch.cpu._is_amx_tile_supported() else ()  # without AMX vLLM turns chunks and the prefix cache of MLA off on a CPU
 SMALL = dict(attention_backend="CPU_MLA", block_size=16, max_model_len=128, num_gpu_blocks_override=14)
 CASES = [  # name, settings, modes of ours, what they must have counted beside
     ("4 prompts", {}, ("attention", "layer"), ()),
     ("chunks of 32, prefix cache, twice", dict(times=2, lengths=[5, 37, 1, 150, 80], llm=dict(enable_prefix_caching=True, enable_chunked_prefill=True,
                                                                                              max_num_batched_tokens=32, block_size=32)),
-     ("attention", "layer"), ("prefix hits",)),
+     ("attention", "layer"), HITS),
     ("n-gram drafts of 3", dict(repeated=True, lengths=[12, 37, 24, 80], llm=dict(speculative_config=dict(
         method="ngram", num_speculative_tokens=3, prompt_lookup_max=4, prompt_lookup_min=1))), ("attention", "layer"), ("most query tokens",)),
     ("compiled", dict(llm=dict(enforce_eager=False)), ("attention", "layer"), ()),

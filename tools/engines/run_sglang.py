@@ -9,9 +9,9 @@ import serve
 def main(settings):
     import sglang
     calls = serve.count_elsewhere()  # SGLang's scheduler is a process of its own
-    engine = sglang.Engine(model_path=os.environ["MLAF_ENGINES"] + "/served-sglang", skip_tokenizer_init=True, device="cpu", dtype="bfloat16",
+    engine = sglang.Engine(model_path=os.environ["MLAF_ENGINES"] + "/served-sglang", skip_tokenizer_init=True, dtype="bfloat16",
                            context_length=512, max_total_tokens=2048, disable_overlap_schedule=True, max_running_requests=8, random_seed=0,
-                           **{"attention_backend": "mlaforge", **settings.get("engine", {})})
+                           **{"attention_backend": "mlaforge", "device": "cpu", **settings.get("engine", {})})
     asked = serve.prompts(settings.get("lengths", [5, 37, 1, 80]), False)
     out, cached = [], 0
     for _ in range(settings.get("times", 1)):

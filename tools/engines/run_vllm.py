@@ -38,8 +38,39 @@ def arriving(llm, asked, params, every, abort):
     return [done[n] for n in sorted(done) if done[n].outputs[0].finish_reason != "abort"], counts
 
 
+def counting():
+    """Counts what vLLM asks of mlaforge in this process."""
+    import mlaforge
+    from mlaforge.engines.vllm_attention import Decode, Prefill
+    counts = dict.fromkeys(("attention", "layer decode", "layer prefill", "prefill", "context", "ragged", "most query tokens", "cached before prefill"), 0)
+
+    def watch(of, name, count):
+        before = getattr(of, name)
+
+        def watched(*args, **named):
+            count(*args, **named)
+            return before(*args, **named)
+        setattr(of, name, watched)
+
+    def add(name, n=1):
+        counts[name] += n
+
+    def decode(kind, longest, ragged):
+        add(kind)
+        add("ragged", int(ragged))
+        counts["most query tokens"] = max(counts["most query tokens"], longest)
+    watch(Decode, "forward_mqa", lambda one, q, cache, metadata, layer: decode("attention", metadata.decode.longest, metadata.decode.ragged))
+    watch(Prefill, "run_prefill_new_tokens", lambda *values, **named: add("prefill"))
+    watch(Prefill, "run_prefill_context_chunk", lambda *values, **named: add("context"))
+    watch(mlaforge.Layer, "__call__", lambda *values, schedule=None, q_len=1, qo_indptr=None, **named: add("layer prefill") if schedule is not None else decode(
+        "layer decode", q_len, qo_indptr is not None))
+    watch(mlaforge.Layer, "schedule", lambda one, news, cached: add("cached before prefill", sum(cached)))
+    return counts
+
+
 def main(settings):
     from vllm import LLM, SamplingParams
+    counted = counting()
     calls = serve.count_elsewhere() if settings.get("llm", {}).get("tensor_parallel_size") else int
     llm = LLM(os.environ["MLAF_ENGINES"] + "/served", skip_tokenizer_init=True, dtype="bfloat16", max_num_seqs=8, seed=0,
               **{"enforce_eager": True, "max_model_len": 512, **settings.get("llm", {})})
@@ -55,8 +86,7 @@ def main(settings):
         for x in made:
             tokens = list(x.outputs[0].token_ids)
             out.append((list(x.prompt_token_ids), tokens, [row[t].logprob for row, t in zip(x.outputs[0].logprobs, tokens)]))
-    from mlaforge.engines.vllm_attention import CALLS
-    print("RESULT " + json.dumps({"out": out, "calls": {**CALLS, "prefix hits": cached, "calls in ranks": calls(), **counts}}), flush=True)
+    print("RESULT " + json.dumps({"out": out, "calls": {**counted, "prefix hits": cached, "calls in ranks": calls(), **counts}}), flush=True)
 
 
 if __name__ == "__main__":

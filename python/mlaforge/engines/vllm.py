@@ -9,7 +9,7 @@ import sys
 from mlaforge.engines import unsupported
 
 WANTED = ("attention", "prefill", "sparse", "layer")
-PREFILL = "mlaforge.engines.vllm_attention.Prefill"
+HERE = "mlaforge.engines."
 
 
 def register():
@@ -18,24 +18,20 @@ def register():
     if wanted and wanted not in WANTED:
         sys.exit(f"mlaforge: MLAFORGE_VLLM is {wanted!r}, must be unset or one of {', '.join(WANTED)}")
     why = unsupported("vllm")
-    if why:
-        if wanted:
-            sys.exit(why)
-        return  # CUSTOM stays unknown to vLLM, which says so to those who ask for it
+    if why:  # unless something was asked for CUSTOM stays unknown to vLLM, which says so to those who ask for it
+        return sys.exit(why) if wanted else None
     from vllm.platforms import current_platform
-    from vllm.v1.attention.backends.mla.prefill.registry import MLAPrefillBackendEnum, register_mla_prefill_backend
-    from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
-    if not current_platform.is_cpu():
-        register_backend(AttentionBackendEnum.CUSTOM, f"mlaforge.engines.vllm_gpu.{'Sparse' if wanted == 'sparse' else ''}Backend")
-        register_mla_prefill_backend(MLAPrefillBackendEnum.CUSTOM, PREFILL)
-    elif wanted == "sparse":
+    from vllm.v1.attention.backends.mla.prefill.registry import MLAPrefillBackendEnum as Prefill, register_mla_prefill_backend
+    from vllm.v1.attention.backends.registry import AttentionBackendEnum as Decode, register_backend
+    cpu = current_platform.is_cpu()
+    if cpu and wanted == "sparse":
         sys.exit("mlaforge: MLAFORGE_VLLM is 'sparse', and vLLM's CPU platform has no sparse attention: it is for GPUs")
-    elif wanted:  # the CPU platform takes one of these two by itself; AMX_MLA has a prefill of its own, which asks no prefill backend
-        register_backend(AttentionBackendEnum.CPU_MLA, "mlaforge.engines.vllm_cpu.CpuBackend")
-        register_backend(AttentionBackendEnum.AMX_MLA, f"mlaforge.engines.vllm_cpu.{'Cpu' if wanted == 'prefill' else 'Amx'}Backend")
-        if wanted == "prefill":
-            for backend in (MLAPrefillBackendEnum.CPU, MLAPrefillBackendEnum.ZEN_CPU):
-                register_mla_prefill_backend(backend, PREFILL)
+    # The CPU platform takes one of two backends by itself; AMX_MLA has a prefill of its own, which asks no prefill backend.
+    decode = ({Decode.CUSTOM: "vllm_gpu.SparseBackend" if wanted == "sparse" else "vllm_gpu.Backend"} if not cpu else {} if not wanted else
+              {Decode.CPU_MLA: "vllm_cpu.CpuBackend", Decode.AMX_MLA: "vllm_cpu.CpuBackend" if wanted == "prefill" else "vllm_cpu.AmxBackend"})
+    for name, made in decode.items():
+        register_backend(name, HERE + made)
+    for name in (Prefill.CUSTOM,) if not cpu else (Prefill.CPU, Prefill.ZEN_CPU) if wanted == "prefill" else ():
+        register_mla_prefill_backend(name, HERE + "vllm_attention.Prefill")
     if wanted == "layer":
-        from mlaforge.engines import vllm_layer
-        vllm_layer.register()
+        from mlaforge.engines import vllm_layer  # noqa: F401: it puts itself in vLLM's register

@@ -3,21 +3,16 @@ from mlaforge.errors import needs
 
 needs(__name__, "torch", "vllm")
 
-import torch
 from vllm.model_executor.layers.attention.mla_attention import QueryLenSupport
 from vllm.v1.attention.backends.mla.prefill.base import MLAPrefillBackend
 
 import mlaforge
 from mlaforge.engines import refuse
 
-CALLS = dict.fromkeys(("attention", "layer decode", "layer prefill", "prefill", "context", "ragged", "lists", "most query tokens", "cached before prefill"), 0)
-
 
 def joined(q):
     """Queries as one tensor: of a pair one launch makes it."""
-    if not isinstance(q, tuple):
-        return q
-    return mlaforge.concat_mla_q(*q) if q[1].shape[-1] else q[0]
+    return q if not isinstance(q, tuple) else mlaforge.concat_mla_q(*q) if q[1].shape[-1] else q[0]
 
 
 class Ragged:
@@ -25,12 +20,11 @@ class Ragged:
     query_len_support = QueryLenSupport.VARLEN
     reorder_batch_threshold = 1  # query tokens of a request in decode; vLLM adds drafts
 
-    def _build_decode(self, *, query_start_loc_cpu, query_start_loc_device, **values):
-        made = super()._build_decode(query_start_loc_cpu=query_start_loc_cpu, query_start_loc_device=query_start_loc_device, **values)
-        lens = query_start_loc_cpu.diff()
+    def _build_decode(self, *, query_start_loc_device, max_query_len, num_decode_tokens, **values):
+        made = super()._build_decode(query_start_loc_device=query_start_loc_device, max_query_len=max_query_len, num_decode_tokens=num_decode_tokens, **values)
         # One token, or the most there are drafts for: each number has kernels of its own, compiled in the first request that brings it.
-        made.longest = 1 if lens.max() <= 1 else max(int(lens.max()), self.reorder_batch_threshold)
-        made.query_start_loc, made.ragged = query_start_loc_device, bool((lens != made.longest).any())
+        made.longest = 1 if max_query_len <= 1 else max(max_query_len, self.reorder_batch_threshold)
+        made.query_start_loc, made.ragged = query_start_loc_device, num_decode_tokens != made.longest * (len(query_start_loc_device) - 1)
         return made
 
 
@@ -40,47 +34,33 @@ class Decode:
 
     def forward_mqa(self, q, kv_c_and_k_pe_cache, attn_metadata, layer):
         """q: [tokens, heads, 576], or a pair of 512 and 64 columns; returns out [tokens, heads, 512] and the natural logarithms [tokens, heads]."""
-        q, cache, scale = joined(q), kv_c_and_k_pe_cache, None
-        if cache.dtype.itemsize == 1 and cache.dtype.is_floating_point:  # 8 bits, one scale for all; rows of 656 bytes hold theirs
-            scale = layer._k_scale
-        elif cache.dtype not in (q.dtype, torch.uint8):
-            refuse(f"the cache is {cache.dtype} and queries are {q.dtype}, must be of one type, or the cache of 8 bits: kv_cache_dtype is {self.kv_cache_dtype!r}")
-        decode = attn_metadata.decode
-        out, lse = mlaforge.mla_decode_fwd(
-            q, cache.unsqueeze(-2), None, decode.query_start_loc, None, None, None, decode.longest, self.scale, lse=True, causal=attn_metadata.causal,
-            mean_kv_len=attn_metadata.max_seq_len, kv_scale=scale, block_table=decode.block_table, seq_lens=decode.seq_lens, head_dim_v=self.kv_lora_rank)
-        CALLS["attention"] += 1
-        CALLS["ragged"] += decode.ragged
-        CALLS["most query tokens"] = max(CALLS["most query tokens"], decode.longest)
-        return out, lse
+        decode, kind = attn_metadata.decode, kv_c_and_k_pe_cache.dtype
+        return mlaforge.mla_decode_fwd(
+            joined(q), kv_c_and_k_pe_cache.unsqueeze(-2), None, decode.query_start_loc, None, None, None, decode.longest, self.scale, lse=True,
+            causal=attn_metadata.causal, mean_kv_len=attn_metadata.max_seq_len, block_table=decode.block_table, seq_lens=decode.seq_lens,
+            head_dim_v=self.kv_lora_rank, kv_scale=layer._k_scale if kind.itemsize == 1 and kind.is_floating_point else None)  # rows of 656 bytes hold theirs
 
 
 class Prefill(MLAPrefillBackend):
     """New tokens among themselves, and over chunks of their cached context, which vLLM gathers and merges."""
-
-    @staticmethod
-    def get_name():
-        return "CUSTOM"
+    get_name = staticmethod(lambda: "CUSTOM")
 
     def supports_out(self):
         """vLLM may hand over the tensor to write to."""
         return True
 
-    def _run(self, q, k, v, queries, keys, most_q, most_k, causal, return_lse, out):
-        return mlaforge.flash_attn_varlen_func(q, k, v, queries, keys, most_q, most_k, softmax_scale=self.scale, causal=causal, return_lse=return_lse, out=out)
-
     def run_prefill_new_tokens(self, q, k, v, return_softmax_lse, out=None, output_scale=None):
         """Causal attention of new tokens; with return_softmax_lse (out, lse [heads, tokens])."""
         if output_scale is not None:
             refuse("output_scale is given, must be None: outputs have 16 bits")
-        CALLS["prefill"] += 1
         of = self._prefill_metadata
-        return self._run(q, k, v, of.query_start_loc, of.query_start_loc, of.max_query_len, of.max_query_len, True, return_softmax_lse, out)
+        return mlaforge.flash_attn_varlen_func(q, k, v, of.query_start_loc, of.query_start_loc, of.max_query_len, of.max_query_len, softmax_scale=self.scale,
+                                               causal=True, return_lse=return_softmax_lse, out=out)
 
     def run_prefill_context_chunk(self, chunk, q, k, v, out=None):
         """Attention over a chunk of cached tokens: (out, lse [heads, tokens])."""
-        CALLS["context"] += 1
-        return self._run(q, k, v, chunk.query_start_loc, chunk.cu_seq_lens, chunk.max_query_len, chunk.max_seq_len, False, True, out)
+        return mlaforge.flash_attn_varlen_func(q, k, v, chunk.query_start_loc, chunk.cu_seq_lens, chunk.max_query_len, chunk.max_seq_len,
+                                               softmax_scale=self.scale, return_lse=True, out=out)
 
 
 def backend(module, name, of, builder, impl, **more):

@@ -9,10 +9,6 @@ from vllm.v1.attention.backends.mla.cpu_mla import CPUMLABackend
 
 from mlaforge.engines.vllm_attention import Decode, Ragged, backend
 
-
-def _with_ours(name, of, **more):
-    return backend(__name__, name, of, type(name, (Ragged, of.get_builder_cls()), {}), type(name, (Decode, of.get_impl_cls()), {}), **more)
-
-
-CpuBackend = _with_ours("CpuBackend", CPUMLABackend, supported_dtypes=[torch.float16, torch.bfloat16])
-AmxBackend = _with_ours("AmxBackend", AMXMLABackend)
+CpuBackend, AmxBackend = (
+    backend(__name__, name, of, type(name, (Ragged, of.get_builder_cls()), {}), type(name, (Decode, of.get_impl_cls()), {}), **more)
+    for name, of, more in (("CpuBackend", CPUMLABackend, dict(supported_dtypes=[torch.float16, torch.bfloat16])), ("AmxBackend", AMXMLABackend, {})))

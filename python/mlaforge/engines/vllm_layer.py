@@ -1,4 +1,5 @@
-"""Whole MLA layers of vLLM by mlaforge.Layer: hidden states to hidden states, with vLLM's cache, block tables and slots."""
+"""Whole MLA layers of vLLM by mlaforge.Layer: hidden states to hidden states, with vLLM's cache, block tables and slots. Importing this module puts
+them in vLLM's register of layers from elsewhere."""
 from mlaforge.errors import needs
 
 needs(__name__, "torch", "vllm")
@@ -7,17 +8,17 @@ import torch
 from vllm.config import get_current_vllm_config
 from vllm.distributed import get_tensor_model_parallel_rank, get_tensor_model_parallel_world_size, tensor_model_parallel_all_reduce
 from vllm.forward_context import get_forward_context
-from vllm.model_executor.custom_op import op_registry_oot
 from vllm.model_executor.layers.mla import MultiHeadLatentAttentionWrapper
 
 import mlaforge
 from mlaforge.engines import parts, refuse, sizes
-from mlaforge.engines.vllm_attention import CALLS, Ragged
+from mlaforge.engines.vllm_attention import Ragged
 
 OPERATOR = "mlaforge::vllm_layer"
 LAYERS = {}  # by name, for the operator
 
 
+@MultiHeadLatentAttentionWrapper.register_oot
 class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
     """Replaces the wrapper. vLLM traces it once, in its profile run, so the work is an operator that the compiler does not look into."""
     _layer = None
@@ -39,22 +40,20 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
             self._weights = {name + ".weight": module.weight.data for name, module in modules.items()}
             release(dtype)
         self.mla_attn.process_weights_after_loading = keep
-        LAYERS[self.mla_attn.layer_name] = self
-        config = get_current_vllm_config()
-        drafts, limits, most = config.speculative_config, config.scheduler_config, config.model_config.max_model_len
-        self._limits = dict(batch=limits.max_num_seqs, prefill_tokens=limits.max_num_batched_tokens, kv_len=(min(1024, most), most),
-                            q_lens=sorted({1, 1 + (drafts.num_speculative_tokens if drafts else 0)}))
-        splitting = config.compilation_config.splitting_ops
+        LAYERS[self.mla_attn.layer_name], self._config = self, get_current_vllm_config()
+        splitting = self._config.compilation_config.splitting_ops
         if splitting is not None and OPERATOR not in splitting:
             splitting.append(OPERATOR)
 
     def _make(self, cache):
         """The layer, once the cache is there."""
-        rope, size = self.rotary_emb, get_tensor_model_parallel_world_size()
+        rope, size, most = self.rotary_emb, get_tensor_model_parallel_world_size(), self._config.model_config.max_model_len
+        drafts, limits = self._config.speculative_config, self._config.scheduler_config
         self._layer = mlaforge.Layer(
             self._weights, heads=self.num_heads * size, cos_sin_cache=None if rope is None else rope.cos_sin_cache, scale=self.mla_attn.scale,
             style="unrotated" if rope is None else "halves" if rope.is_neox_style else "pairs", tp_size=size, tp_rank=get_tensor_model_parallel_rank(),
-            page_size=cache.shape[1], **sizes(self), **self._limits)
+            page_size=cache.shape[1], batch=limits.max_num_seqs, prefill_tokens=limits.max_num_batched_tokens, kv_len=(min(1024, most), most),
+            q_lens=sorted({1, 1 + (drafts.num_speculative_tokens if drafts else 0)}), **sizes(self))
 
     def forward(self, positions, hidden_states, llama_4_scaling=None):
         if llama_4_scaling is not None:
@@ -84,26 +83,16 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
             decode = metadata.decode
             call(0, first, decode.seq_lens.int(), decode.block_table.int(), q_len=decode.longest, kv_len=metadata.max_seq_len,
                  qo_indptr=decode.query_start_loc if decode.ragged else None)
-            CALLS["layer decode"] += 1
-            CALLS["ragged"] += decode.ragged
-            CALLS["most query tokens"] = max(CALLS["most query tokens"], decode.longest)
         if end > first:
             prefill = metadata.prefill
             if not hasattr(prefill, "schedule"):  # the step's first layer makes it for all
-                prefill.cached = prefill.chunked_context.context_lens_list if prefill.chunked_context else [0] * len(prefill.query_lens_cpu)
-                prefill.schedule = self._layer.schedule(prefill.query_lens_cpu.tolist(), prefill.cached)
+                chunks, news = prefill.chunked_context, prefill.query_lens_cpu.tolist()
+                prefill.schedule = self._layer.schedule(news, chunks.context_lens_list if chunks else [0] * len(news))
             call(first, end, block_table=prefill.block_table.int(), schedule=prefill.schedule)
-            CALLS["layer prefill"] += 1
-            CALLS["cached before prefill"] += sum(prefill.cached)
         y[end:].zero_()
 
 
-def register():
-    """Puts the layer in vLLM's register of its own; a second time nothing is done."""
-    if "MultiHeadLatentAttentionWrapper" not in op_registry_oot:
-        global library
-        library = torch.library.Library("mlaforge", "FRAGMENT")
-        library.define("vllm_layer(Tensor hidden_states, Tensor positions, Tensor(a!) y, str name) -> ()")
-        library.impl("vllm_layer", lambda hidden, positions, y, name: LAYERS[name].run(hidden, positions, y), "CompositeExplicitAutograd")
-        library.impl("vllm_layer", lambda *values: None, "Meta")
-        MultiHeadLatentAttentionWrapper.register_oot(MlaforgeLayer)
+LIBRARY = torch.library.Library("mlaforge", "FRAGMENT")
+LIBRARY.define("vllm_layer(Tensor hidden_states, Tensor positions, Tensor(a!) y, str name) -> ()")
+LIBRARY.impl("vllm_layer", lambda hidden, positions, y, name: LAYERS[name].run(hidden, positions, y), "CompositeExplicitAutograd")
+LIBRARY.impl("vllm_layer", lambda *values: None, "Meta")
