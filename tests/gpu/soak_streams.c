@@ -39,7 +39,7 @@ typedef struct soaker {
   uint64_t seed;
   int64_t launches;
   atomic_bool *stop; /* set when the others are done */
-  bool begun;
+  int ready; /* steps that all threads have made: first launches, their check */
   mlaf_soak_result out;
   mlaf_err err;
   pthread_t thread;
@@ -92,12 +92,12 @@ static void load(const char *problem, const char *family) {
   printf("%s: no candidate of %s\n", problem, family);
 }
 
-/* Before a soak's first launch in company, and again and again. */
+/* All threads wait for each other when their first launches were made, and again when these were checked: from there on the
+ * launches of all run at once. */
 static void progress(void *user, int64_t done, int64_t wrong) {
   soaker *s = user;
-  if (s->begun) return;
-  s->begun = true;
-  pthread_mutex_unlock(&run.alone);
+  if (s->ready == 2) return;
+  if (!s->ready++) pthread_mutex_unlock(&run.alone);
   pthread_barrier_wait(&run.ready);
 }
 
@@ -109,7 +109,7 @@ static void *soak(void *user) {
                             .progress = progress, .user = s};
   pthread_mutex_lock(&run.alone);
   mlaf_soak_run(&env, s->p->loaded, &o, &s->out, &s->err);
-  progress(s, 0, 0); /* one that failed early lets the others go on */
+  while (s->ready < 2) progress(s, 0, 0); /* one that failed early lets the others go on */
   return NULL;
 }
 
