@@ -8,11 +8,13 @@ enum { ALIGNED_CANARY = 512, CANARY_BYTE = 0xff };
 
 static size_t before(const mlaf_buffer *b) { return (size_t)(b->data - b->base); }
 
-static mlaf_status fill(mlaf_buffers *set, const mlaf_buffer *b, const void *input, int poison, mlaf_err *err) {
+/* A workspace is read by kernels alone: where the device knows what was written, its megabytes need no poison. */
+static mlaf_status fill(mlaf_buffers *set, const mlaf_buffer *b, const mlaf_case_buffer *want, int poison, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(set->dev);
+  const bool known = ops->mem_undefine && want->use == MLAF_USE_WORKSPACE;
   if (!b->size) return MLAF_OK;
-  if (input) return ops->mem_write(set->dev, b->data, input, b->size, err);
-  mlaf_status st = ops->mem_fill(set->dev, b->data, poison, b->size, err);
+  if (want->input) return ops->mem_write(set->dev, b->data, want->input, b->size, err);
+  mlaf_status st = known ? MLAF_OK : ops->mem_fill(set->dev, b->data, poison, b->size, err);
   return !st && ops->mem_undefine ? ops->mem_undefine(set->dev, b->data, b->size, err) : st;
 }
 
@@ -28,7 +30,7 @@ mlaf_status mlaf_buffers_add(mlaf_buffers *set, const mlaf_case_buffer *want, in
   *b = (mlaf_buffer){base, (char *)base + front, size, want->use == MLAF_USE_INPUT ? want->input : NULL, want->name};
   if (front) st = ops->mem_fill(set->dev, base, CANARY_BYTE, front, err);
   if (!st && back) st = ops->mem_fill(set->dev, b->data + size, CANARY_BYTE, back, err);
-  if (!st) st = fill(set, b, want->input, poison, err);
+  if (!st) st = fill(set, b, want, poison, err);
   *data = b->data;
   return st;
 }

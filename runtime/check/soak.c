@@ -296,7 +296,9 @@ mlaf_status mlaf_soak_run(const mlaf_tool_env *env, const mlaf_loaded *l, const 
   s->dev = mlaf_loaded_device(l);
   st = open_all(s, env, l, err);
   if (!st) st = first_launches(s, &launch_s, err);
+  if (!st && opts->progress) opts->progress(opts->user, 0, 0);
   for (int i = 0; !st && i < s->n_sides; i++) st = soak_check_first(s, &s->sides[i], err);
+  if (!st && opts->progress) opts->progress(opts->user, 0, 0);
   if (!st) st = run_phases(s, launch_s, err);
   if (!st && out->wrong) st = say_wrong(s, err);
   close_all(s);

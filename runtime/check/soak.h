@@ -19,7 +19,9 @@ typedef struct mlaf_soak_opts {
   const mlaf_loaded *beside; /* what the second stream runs: a variant of the same problem on the same device. NULL: the same */
   mlaf_pool *pool;           /* where the inputs' numbers come from; soaks one after the other may share it. NULL: an own one */
   const atomic_bool *cancel; /* true: stop within about a tenth of a second (a launch, where one takes longer). May be NULL */
-  void (*progress)(void *user, int64_t done, int64_t wrong); /* about ten times a second; may be NULL */
+  /* About ten times a second, and twice with nothing done: when the first launches were made, and when they were checked, before
+   * any launch has company. May be NULL. */
+  void (*progress)(void *user, int64_t done, int64_t wrong);
   void *user;
 } mlaf_soak_opts;
 

@@ -143,7 +143,7 @@ static bool locate_buffer(emu_wave *w, const emu_inst *in, const emu_operand *a,
     uint64_t room = end < d.records ? d.records - end : 0;
     if (d.index_stride && d.stride) room = index < d.records ? bytes : 0; /* records counts records */
     if (room >= bytes) p->whole |= 1ull << l;
-    else p->room[l] = bytes >= 4 ? (uint32_t)room / 4 * 4 : 0; /* range is checked dword by dword */
+    else p->room[l] = (uint32_t)room / 4 * 4; /* range is checked dword by dword */
   }
   return true;
 }

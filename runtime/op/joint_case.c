@@ -120,6 +120,7 @@ static bool compare_beside(const joint_case *c, int part, void *const *outputs, 
   mlaf_verify_result own = {0}; /* its error counts otherwise */
   const bool good = c->calls[part]->compare(c->parts[part], outputs + buffers_before(c->joint, part), &own);
   out->rows += own.rows;
+  if (own.compared < out->compared) out->compared = own.compared;
   if (!good) snprintf(out->detail, sizeof out->detail, "%s: %.1000s", c->joint->parts[part].name, own.detail);
   return good;
 }

@@ -354,6 +354,7 @@ static double off(mlaf_rows *r, int k, const void *got, int *column, double *is)
       return INFINITY;
     }
     if (isnan(x)) continue;
+    r->compared++;
     diff += e, ref += want * want;
     if (e > worst) worst = e, *column = (int)i, *is = x;
   }

@@ -76,6 +76,7 @@ typedef struct mlaf_rows {
   mlaf_want_row want[MLAF_TABLE_OUTPUTS]; /* in the order of the outputs that there are */
   char *note;                        /* MLAF_NOTE bytes for what a message should say of the row; NULL: nobody asks */
   double diff2, ref2; /* sums over rows that the operation measures, where its error is relative */
+  int64_t compared;   /* outputs looked at so far whose reference is a number: where it is NaN, NaN is right and says little */
   int nth, nth_before; /* sets of timing data; of the launch before a chained one */
   void *scratch;       /* as hooks->scratch asks for */
   void *memory;
@@ -117,7 +118,7 @@ typedef struct mlaf_table_hooks {
   /* The bound of a launch's error, where it is relative; NULL: the problem's. */
   double (*bound)(const mlaf_host *h);
   /* The error of `got`, a row of the k-th output, with its worst column and that one's value; below 0: as other tensors' are.
-   * It adds to the sums of r where the error is relative. */
+   * It adds to r->compared, and to the sums of r where the error is relative. */
   double (*off)(mlaf_rows *r, int k, const void *got, int *column, double *is);
 } mlaf_table_hooks;
 

@@ -208,10 +208,12 @@ bool mlaf_table_compare(const mlaf_case *head, void *const *outputs, mlaf_verify
   const mlaf_made_case *c = (const mlaf_made_case *)head;
   mlaf_rows r = c->rows;
   bool good = true;
+  r.compared = 0;
   for (int64_t i = 0; i < mlaf_host_walk(&c->h, 0); i++)
     for (int64_t j = 0; j < mlaf_host_walk(&c->h, 1); j++) good &= compare_row(c, &r, i, j, outputs, out);
   const double whole = mlaf_rows_whole(&r), bound = mlaf_host_bound(&c->h);
   out->error = fmax(out->error, whole);
+  out->compared = r.compared;
   if (good && whole > bound) {
     mlaf_snprintf(out->detail, sizeof out->detail, "case %s: error %.3g, bound %.3g", c->head.name, whole, bound);
     return false;

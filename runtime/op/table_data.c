@@ -351,6 +351,8 @@ mlaf_status mlaf_table_data_check(const mlaf_data *data, int set, void *const ou
   }
   free(buffer);
   snprintf(out->which, sizeof out->which, "%zu of %zu rows of set %d", (size_t)out->rows, rows, set);
+  if (!st && out->rows && !r.compared)
+    st = mlaf_fail(err, MLAF_E_INCORRECT, "nothing was compared: the reference of %s is NaN throughout", out->which);
   if (!st && d->h.table->relative) st = check_whole(d, &r, out, err);
   mlaf_rows_close(&r);
   return st;

@@ -260,12 +260,19 @@ static double off_at(const mlaf_rows *r, int k, const void *got, int64_t c, doub
   return ratio(*is, w->value[c], w->slack[c]);
 }
 
+/* True where the reference has a number, be it to the bit. */
+static bool is_number(const mlaf_rows *r, int k, int64_t c) {
+  const mlaf_want_row *w = &r->want[k];
+  return !isnan(w->bits ? number_at(r->h, &r->h->table->args->tensors[r->h->outputs[k]], w->bits, c) : w->value[c]);
+}
+
 double mlaf_rows_off(mlaf_rows *r, int k, const void *got, int *column, double *is) {
   double worst = r->h->table->hooks->off ? r->h->table->hooks->off(r, k, got, column, is) : -1, value;
   if (worst >= 0) return worst;
   for (int64_t c = 0; c < mlaf_host_columns(r->h, r->h->outputs[k]); c++) {
     const double off = off_at(r, k, got, c, &value);
     if (off > worst) worst = off, *column = (int)c, *is = value;
+    r->compared += is_number(r, k, c);
   }
   return worst;
 }

@@ -10,6 +10,7 @@ typedef struct mlaf_verify_result {
   double lse_ratio;  /* lse_error over its bound, worst row: above 1 is wrong */
   int32_t cases;     /* that ran */
   int64_t rows;      /* (token, head) rows compared */
+  int64_t compared;  /* outputs of the last case whose reference is a number; of a joint case, of the part that has fewest */
   char detail[1024]; /* "" when correct; else case, request, token, head, column of the worst element, and the values */
   char command[640]; /* reproduces this run */
 } mlaf_verify_result;

@@ -145,4 +145,20 @@ TEST(verify) {
   }
 }
 
+TEST(nothing_compared_is_no_pass) {
+  rig r;
+  mlaf_suite *suite = NULL;
+  mlaf_verify_result out;
+  mlaf_err err = {MLAF_OK, ""};
+  rig_open(&r, problems[0]);
+  toy_blank = true;
+  if (mlaf_suite_create(&r.point, 1, MLAF_INJECT_NONE, &suite, &err)) fail_msg("%s", err.text);
+  assert_int_equal(mlaf_suite_run(suite, r.loaded, &out, &err), MLAF_E_INCORRECT);
+  assert_int_equal(out.cases, 1);
+  expect(out.detail, "case many: nothing was compared");
+  toy_blank = false;
+  mlaf_suite_free(suite);
+  rig_close(&r);
+}
+
 TESTS(NULL, NULL)

@@ -2,6 +2,7 @@
  * identity, beside AMD kernels in one batch. */
 #include "compile/compile_fixture.h"
 #include "compile/elf.h"
+#include "compile/internal.h"
 
 enum { MACHINE_CUDA = 190 };
 
@@ -192,11 +193,24 @@ static void identity_and_absence(void **state) {
   mlaf_compiler_close(c);
 }
 
+/* The library asks NVRTC for nothing but compiling; a worker that is asked for more says so. */
+static void a_worker_only_compiles(void **state) {
+  need_compiler("sm_90a");
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
+  const mlaf_wire_field fields[3] = {{"sm_90a", 6}, {"", 0}, {HOPPER, strlen(HOPPER)}};
+  mlaf_answer out = {NULL, 0, NULL, 0};
+  assert_int_equal(mlaf_compiler_request(c, MLAF_WIRE_ASSEMBLE, fields, &out, &err), MLAF_E_INTERNAL);
+  if (!strstr(err.text, "is none for NVRTC")) fail_msg("%s", err.text);
+  free(out.log);
+  mlaf_compiler_close(c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_cubin_comes_out_and_is_cached), cmocka_unit_test(resources_of_a_cubin),
       cmocka_unit_test(errors_are_the_compilers_own),    cmocka_unit_test(both_vendors_in_one_batch),
-      cmocka_unit_test(identity_and_absence),
+      cmocka_unit_test(identity_and_absence),            cmocka_unit_test(a_worker_only_compiles),
   };
   const struct CMUnitTest unsanitized[] = {cmocka_unit_test(in_this_process)};
   const int failed = SANITIZED ? 0 : cmocka_run_group_tests(unsanitized, NULL, NULL);

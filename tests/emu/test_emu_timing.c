@@ -320,6 +320,23 @@ TEST(every_constant_has_a_source_or_a_fit) {
   assert_true(emu_arch_scale(NULL, 0) && emu_gfx942.hbm_bps == before && emu_gfx942.barrier_clk == 32);
 }
 
+/* A line that was read is found again when another buffer was read meanwhile, be that one above or below it in memory. */
+TEST(lines_are_found_again) {
+  snip *s = *state;
+  const char *body = "v_lshlrev_b32 v3, 2, v0\n"
+                     "global_load_dword v20, v3, s[4:5]\ns_waitcnt vmcnt(0)\n"
+                     "global_load_dword v21, v3, s[6:7]\ns_waitcnt vmcnt(0)\n"
+                     "global_load_dword v22, v3, s[4:5]\ns_waitcnt vmcnt(0)\n";
+  uint32_t *in = s->in, *out = s->out;
+  double ns[2];
+  for (int i = 0; i < 2; i++) {
+    s->in = i ? out : in, s->out = i ? in : out;
+    ns[i] = time_of(s, 64, 0, 1, 1, body).ns;
+  }
+  s->in = in, s->out = out;
+  if (fabs(ns[0] - ns[1]) > 100) fail_msg("%.0f and %.0f ns", ns[0], ns[1]); /* a line from memory takes hundreds */
+}
+
 /* --- policies, translation, instruction cache, limits --- */
 
 /* 8 workgroups on 8 XCDs read the same 32 KB: what one brings, the others find in the Infinity Cache, unless it streams. */

@@ -130,11 +130,55 @@ static void injected_faults_stay_where_they_are(void **state) {
   rig_close(&r);
 }
 
+/* The variant of a problem whose merge makes `next` of its rows, in place of the first candidate of such a schedule that has one;
+ * false: none has. */
+static bool verify_inside(rig *r, const mlaf_problem *p, const rig_candidates *c, const char *schedule, const char *next) {
+  mlaf_variant *list = NULL;
+  mlaf_suite *suite;
+  mlaf_verify_result result;
+  mlaf_err err = {MLAF_OK, ""};
+  size_t n = 0;
+  for (size_t i = 0; !n && i < c->n_all; i++) {
+    if (c->all[i].rejected || !strstr(c->all[i].name, schedule) || !c->all[i].kernels[1].template_name) continue;
+    if (mlaf_gen_inside(r->gen, mlaf_point_text(pt(p)).s, "gfx942", c->all[i].name, false, next, &list, &n, &err))
+      fail_msg("%s", err.text);
+  }
+  if (!n) return false;
+  assert_non_null(strstr(list[0].name, "values=128"));
+  mlaf_loaded *l = rig_load(r, p, &list[0]);
+  if (mlaf_suite_create(pt(p), 5, MLAF_INJECT_NONE, &suite, &err)) fail_msg("%s", err.text);
+  if (mlaf_suite_run(suite, l, &result, &err)) fail_msg("%s\n%s", list[0].name, err.text);
+  assert_true(result.cases > 0 && result.error > 0);
+  mlaf_suite_free(suite);
+  mlaf_loaded_close(l);
+  mlaf_variants_free(list, n);
+  return true;
+}
+
+/* Merge kernels that multiply by W_UV, too, behind splits and behind launches that may cut their batch. */
+static void merges_make_values(void **state) {
+  static const struct {
+    const char *problem, *next, *schedule;
+  } some[] = {{"mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024", "mla_v_out:h16,r512,v128,bf16,t1", "schedule=splits"},
+              {"mla_decode:h20,r512,p64,q2,causal,f16,page16,b4,s1024", "mla_v_out:h20,r512,v128,f16,t8", "schedule=fitted"}};
+  rig r;
+  rig_open(&r);
+  for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+    mlaf_problem p = rig_problem(some[i].problem);
+    rig_candidates c;
+    rig_candidates_make(&r, &p, &c);
+    if (!verify_inside(&r, &p, &c, some[i].schedule, some[i].next)) fail_msg("%s: no such merge", some[i].problem);
+    rig_candidates_free(&c);
+  }
+  rig_close(&r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_sampled_variant_is_correct),
       cmocka_unit_test(many_heads),
       cmocka_unit_test(injected_faults_stay_where_they_are),
+      cmocka_unit_test(merges_make_values),
   };
   const struct CMUnitTest grid[] = {cmocka_unit_test(covering_grid)};
   return getenv("MLAF_KERNEL_GRID") ? cmocka_run_group_tests(grid, NULL, NULL) : cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,6 +57,11 @@ TEST(wrong_descriptions) {
   x.desc.cos = NULL;
   create_says(r, &x, MLAF_E_ARG, "cos is");
   x = m;
+  x.desc.index_topk = 1, x.desc.q_lens = 1, x.desc.batch_max = 65536, x.desc.hidden = 130; /* as many lists as there may be */
+  create_says(r, &x, MLAF_E_PROBLEM, "hidden size is 130");
+  x.desc.q_lens = 2, x.desc.batch_max = 32769;
+  create_says(r, &x, MLAF_E_ARG, "more than 65536 lists");
+  x = m;
   x.desc.flags |= MLAF_LAYER_ROPE_ON_READ;
   x.desc.sin = x.desc.cos;
   create_says(r, &x, MLAF_E_ARG, "with MLAF_LAYER_ROPE_ON_READ sin must be NULL");

@@ -7,6 +7,14 @@ local families = loader.require("ops").get("mla_decode")
 
 local function grid() return T.grid(problem) end
 
+test("splits: as many as there are rounds are tried, though no fill of the device asks for them", function()
+  local counts = loader.require("ops/mla_decode/splits").counts
+  local arch, cost = { device = { cus = 304 } }, { rows_per_wg = 16, step = 16 }
+  local list = counts({ heads = 16, q_len = 1, batch = 64, ctx = 512 }, cost, arch)
+  eq(list[#list], 32)
+  eq(list[1], 1)
+end)
+
 test("NVIDIA targets: names rebuild their variant, families stay with their architecture, splits have combine kernels", function()
   for _, target in ipairs({ "sm_80", "sm_90a" }) do
     local p, seen, several = problem.parse("mla_decode:h16,b4,s4096,page16"), {}, 0

@@ -406,6 +406,43 @@ static void try_case(const mlaf_op *op, const mlaf_point *p, int index) {
   op->calls->free_case(c);
 }
 
+/* Inputs of NaN alone have answers of NaN alone: they agree, and nothing was compared. */
+static int64_t compared_of(const mlaf_op *op, const mlaf_point *p, int index, bool blank) {
+  mlaf_case *c = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_case_buffer buffers[MLAF_CASE_BUFFERS];
+  mlaf_verify_result v = {.detail = ""};
+  void *outputs[MLAF_CASE_BUFFERS] = {NULL};
+  bench z = {.op = op, .t = op->calls->arguments, .b = {.point = *p, .knob = 1, .stage = {{.threads = 64, .rows_per_wg = 3}}}};
+  assert_int_equal(op->calls->make_case(p, index, 7, MLAF_INJECT_NONE, &c, &err), MLAF_OK);
+  const mlaf_host *h = &((mlaf_made_case *)c)->h;
+  for (int i = 0; blank && i < h->table->args->n_tensors; i++)
+    if (!h->table->args->tensors[i].out && h->t[i].data) memset(h->t[i].data, 0xff, mlaf_host_bytes(h, i));
+  const int n = op->calls->case_buffers(c, &z.b, 1, z.a.bytes, buffers);
+  for (int i = 0; i < n; i++) {
+    const mlaf_case_buffer *b = &buffers[i];
+    if (b->use == MLAF_USE_NONE || b->use == MLAF_USE_INPUT) continue;
+    outputs[i] = malloc(b->bytes);
+    if (b->input) memcpy(outputs[i], b->input, b->bytes);
+  }
+  answer((mlaf_made_case *)c, outputs);
+  if (!op->calls->compare(c, outputs, &v)) fail_msg("%s: %s", op->name, v.detail);
+  for (int i = 0; i < n; i++) free(outputs[i]);
+  op->calls->free_case(c);
+  return v.compared;
+}
+
+TEST(numbers_that_are_compared_are_counted) {
+  const mlaf_op *op;
+  for (int at = 0; (op = table_op(&at));)
+    for (int i = 0; i < op->calls->n_cases; i++) {
+      bench z = {.op = op, .t = op->calls->arguments};
+      draw_shape(&z);
+      if (compared_of(op, &z.b.point, i, false) <= 0) fail_msg("%s, case %d: nothing was compared", op->name, i);
+      if (compared_of(op, &z.b.point, i, true)) fail_msg("%s, case %d: NaN was counted", op->name, i);
+    }
+}
+
 TEST(cases_find_what_is_wrong) {
   const mlaf_op *op;
   for (int at = 0; (op = table_op(&at));)

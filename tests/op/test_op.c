@@ -202,4 +202,14 @@ TEST(every_operation_is_whole) {
   }
 }
 
+TEST(no_operation_runs_without_its_kernel) {
+  for (int i = 0; mlaf_ops_all[i]; i++) {
+    mlaf_bound b = {.knob = 1, .stage = {{.threads = 64, .rows_per_wg = 1}}};
+    mlaf_err err = {MLAF_OK, ""};
+    assert_int_equal(mlaf_point_parse(mlaf_ops_all[i], mlaf_ops_all[i]->example, &b.point, NULL, 0), MLAF_OK);
+    assert_int_equal(mlaf_ops_all[i]->calls->check_stages(&b, &err), MLAF_E_ARG);
+    if (strncmp(err.text, "no ", 3) || !strstr(err.text, "kernel")) fail_msg("%s: %s", mlaf_ops_all[i]->name, err.text);
+  }
+}
+
 TESTS(NULL, NULL)

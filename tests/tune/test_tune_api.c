@@ -51,6 +51,10 @@ TEST(arguments_are_checked) {
   o = (mlaf_tune_opts)MLAF_TUNE_OPTS_INIT;
   o.time_limit_s = -1;
   assert_int_equal(mlaf_tune(ctx, &p, &o, NULL), MLAF_E_ARG);
+  o.time_limit_s = 0;
+  o.lengths = "sideways";
+  assert_int_equal(mlaf_tune(ctx, &p, &o, NULL), MLAF_E_ARG);
+  assert_has(message(ctx), "sideways");
   o.struct_size = 3;
   assert_int_equal(mlaf_tune(ctx, &p, &o, NULL), MLAF_E_ARG);
   assert_int_equal(mlaf_tuning_import(ctx, NULL, NULL), MLAF_E_ARG);

@@ -349,6 +349,7 @@ static double off(mlaf_rows *r, int k, const void *got, int *column, double *is)
   for (int64_t c = 0; c < (r->h->outputs[k] == APPEND_CACHE ? columns : second); c++) {
     const double is_off = off_at(r, k, got, c, &value);
     if (is_off > worst) worst = is_off, *column = (int)c, *is = value;
+    r->compared += !isnan(r->want[k].value[c]);
   }
   return worst;
 }

@@ -145,9 +145,11 @@ bool mlaf_compare(const mlaf_expected *w, const uint16_t *o, const float *lse, m
   double diff2 = 0, ref2 = 0;
   findings worst = {{0, ROW_ERROR, 0, 0}, {0, LSE_ERROR, 0, 0}};
   finding worst_element = {-1, CASE_ERROR, 0, 0};
+  out->compared = 0;
   for (int64_t row = 0; row < x->total_q * x->problem.heads; row++) {
     const uint16_t *got = o + row * n;
     out->rows++;
+    if (!isnan(w->lse[row])) out->compared += n;
     if (isnan(w->lse[row]) || w->lse[row] == -INFINITY) {
       exact_row(w, row, got, lse, &worst);
       continue;

@@ -246,6 +246,7 @@ mlaf_status mlaf_decode_data_check(const mlaf_data *data, int set, void *const o
   sample s = {malloc((size_t)p->batch * sizeof(int)), malloc((size_t)p->heads * sizeof(int)), 0, 0, 0};
   mlaf_verify_result r = {.error = 0};
   mlaf_status st = s.order && s.heads ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory to choose requests");
+  int64_t compared = 0;
   *out = (mlaf_data_checked){.rows = 0};
   if (!st) choose(d, most_work, &s);
   if (!st) say_which(d, set, &s, out->which, sizeof out->which);
@@ -255,7 +256,10 @@ mlaf_status mlaf_decode_data_check(const mlaf_data *data, int set, void *const o
       const int token = t == s.n_tokens - 1 ? p->q_len - 1 : t;
       const token_at at = {set, s.order[i], token, s.n_heads, s.heads};
       st = check_token(d, outputs, &at, &r, err);
+      compared += r.compared;
     }
+  if (!st && r.rows && !compared)
+    st = mlaf_fail(err, MLAF_E_INCORRECT, "nothing was compared: the reference of %s is NaN throughout", out->which);
   out->error = r.error;
   out->row_error = r.row_error;
   out->lse_ratio = r.lse_ratio;

@@ -224,6 +224,7 @@ static double off(mlaf_rows *r, int k, const void *got, int *column, double *is)
   for (int64_t c = 0; c < mlaf_host_columns(r->h, r->h->outputs[k]); c++) {
     const double x = (double)((const int32_t *)got)[c], error = x == r->want[k].value[c] ? 0 : INFINITY;
     if (error > worst) worst = error, *column = (int)c, *is = x;
+    r->compared++;
   }
   return worst;
 }

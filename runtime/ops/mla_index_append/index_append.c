@@ -256,6 +256,9 @@ static double off_scale(const mlaf_host *h, double want, double got) {
 
 static double off(mlaf_rows *r, int k, const void *got, int *column, double *is) {
   const mlaf_want_row *w = &r->want[k];
+  const bool codes = r->h->outputs[k] == INDEX_APPEND_KEYS || r->h->outputs[k] == INDEX_APPEND_Q8;
+  const bool one = r->h->outputs[k] == INDEX_APPEND_SCALES || r->h->outputs[k] == INDEX_APPEND_LENGTHS;
+  for (int c = 0; c < (codes ? COLUMNS : one); c++) r->compared += !isnan(w->value[c]);
   switch (r->h->outputs[k]) {
     case INDEX_APPEND_KEYS:
     case INDEX_APPEND_Q8: return off_codes(r, w, got, column, is);

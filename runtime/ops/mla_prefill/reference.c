@@ -181,9 +181,11 @@ double prefill_off(mlaf_rows *r, int k, const void *got, int *column, double *is
   for (int i = 0; !isfinite(lse) && i < n; i++) {
     *column = i, *is = (double)mlaf_decode16(dtype, o[i]);
     if (isnan(want[i]) ? !isnan(*is) : *is != 0) return INFINITY;
+    r->compared += !isnan(want[i]);
   }
   if (!isfinite(lse)) return 0;
   const double error = row_error(r, want, o, n, column);
+  r->compared += n;
   *is = (double)mlaf_decode16(dtype, o[*column]);
   return error;
 }
