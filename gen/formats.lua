@@ -20,7 +20,8 @@
 --            number or on the device. "stored": the token's own scales. Readers take any fp32 factor, writers may be asked for
 --            powers of two; ue8m0 is 2^(e-127), 255 is NaN
 --   plain    targets where a tensor of bytes without a type holds this encoding: what servers there write
---   page     bytes that a page is padded to a multiple of; nil: pages may lie anywhere, in steps of ALIGN
+--   page     bytes that a page is padded to a multiple of, "row": those of a row; nil: pages may lie anywhere, in steps of ALIGN
+--   pools    true: index lists may be of two pools of such pages
 --   why      of a format that nothing takes: what stands against it
 local formats = {}
 
@@ -57,14 +58,20 @@ formats.list = {
     models = "DeepSeek-V4",
     streams = { { of = "latent", type = "e4m3fn", columns = 448 }, { of = "rope", type = "dtype", columns = 64 },
       { of = "scales", type = "ue8m0", columns = 7, group = 64, pad = 1, place = "page" } },
-    scale = "stored", page = 576 },
-  { name = "fp8_planar", takes = {},
+    scale = "stored", page = 576, pools = true },
+  { name = "fp8_planar", takes = { mla_append = 8, mla_gather_kv_b = 8, mla_decode = 8 },
     token = "the numbers of fp8_ds_mla, but a page has all its tokens' codes, then all scales, then all rope columns",
     models = "AITER's kernels for DeepSeek-V3.2",
-    why = "a token's codes, scales and rope columns are three rows of a page, and kernels load a token as one or two",
     streams = { latent("e4m3fn"), { of = "scales", type = "fp32", columns = 4, group = 128, place = "page" },
       rope("dtype", "page") },
-    scale = "stored" },
+    scale = "stored", page = "row" },
+  { name = "fp8_planar_fnuz", takes = {},
+    token = "fp8_planar in AMD's encoding, on MI300X",
+    models = "AITER's kernels on gfx942",
+    why = "kernels that take a token's own scales read e4m3fn, and a byte of e4m3fnuz means half of that",
+    streams = { latent("e4m3fnuz"), { of = "scales", type = "fp32", columns = 4, group = 128, place = "page" },
+      rope("dtype", "page") },
+    scale = "stored", page = "row" },
   { name = "kpe16", takes = { mla_append = 6, mla_gather_kv_b = 6, mla_decode = 6 },
     token = "latent as e4m3fn with one scale for all; rope columns of 16 bits in another tensor",
     streams = { latent("e4m3fn"), rope("dtype", "tensor") },
@@ -180,7 +187,8 @@ function formats.page_bytes(f, tokens, rank, rope_columns)
     if s.place == "tensor" then apart = plus(apart, stream_bytes(s)) end
   end
   local bytes = tokens * (formats.bytes(formats.extents(f).token, rank, rope_columns) - formats.bytes(apart, rank, rope_columns))
-  return f.page and (bytes + f.page - 1) // f.page * f.page or bytes
+  local unit = f.page == "row" and formats.bytes(formats.extents(f).row, rank, rope_columns) or f.page
+  return unit and (bytes + unit - 1) // unit * unit or bytes
 end
 
 -- Rows from one page to the next that a page's bytes come to: a page is padded to whole ones.

@@ -99,13 +99,17 @@ local function format_row(f)
   local e, scales, rope = formats.extents(f), formats.stream(f, "scales"), formats.stream(f, "rope")
   local latent_columns, rope_columns = formats.own_columns(f)
   local aside = scales and scales.place == "page" and next(f.takes) ~= nil -- of one that is refused only the name counts
-  assert(not aside or f.page % formats.bytes(e.row, 0, 0) == 0, f.name .. ": pages are no whole rows apart")
+  local whole = f.page == "row" or f.page and f.page % formats.bytes(e.row, 0, 0) == 0
+  assert(not aside or whole, f.name .. ": pages are no whole rows apart")
+  local rope_aside = aside and rope.place == "page" and formats.BYTES[rope.type] or 0
   return ([[{.name = "%s", .latent = %s, .rope = %s, .unit = %d, .scale = MLAF_SCALE_%s, .group = %d, \
-     .scales = %d, .powers = %s, .aside = %d, .columns = {%d, %d}, .row = %s, .scales_at = %s, .rope_at = %s, \
+     .scales = %d, .powers = %s, .aside = %d, .rope_aside = %d, .pools = %s, .columns = {%d, %d}, \
+     .row = %s, .scales_at = %s, .rope_at = %s, \
      .second = %s, .handed = %s, .token = %s}]]):format(f.name,
     number(formats.stream(f, "latent").type), number(rope.type), formats.unit(f),
     (f.scale or "none"):upper(), scales and scales.group or 0, scales and scales.columns or 0,
-    tostring(scales ~= nil and scales.type == "ue8m0"), aside and e.scales[3] or 0, latent_columns or 0, rope_columns or 0,
+    tostring(scales ~= nil and scales.type == "ue8m0"), aside and e.scales[3] or 0, rope_aside, tostring(f.pools or false),
+    latent_columns or 0, rope_columns or 0,
     extent(e.row), extent(e.scales_at or { 0, 0, 0 }), extent(e.rope_at), second(f, e), extent(e.handed), extent(e.token))
 end
 
@@ -153,8 +157,10 @@ function make.formats_python()
     for k, target in ipairs(f.plain or {}) do plain[k] = ('"%s"'):format(target) end
     local s = formats.second(f)
     local second = s and ('("%s", "%s", %s)'):format(formats.WORDS[s.of], s.type, tuple(e[s.of])) or "None"
-    out[i] = ('    ("%s", "%s", "%s", %s, %d, %s, %s, {%s}, %s),'):format(f.name, formats.stream(f, "latent").type,
-      f.scale or "none", second, formats.unit(f), tuple(e.handed), tuple(e.token), table.concat(taken, ", "), tuple(plain))
+    local behind = formats.bytes(e.handed, 1, 1) ~= formats.bytes(e.row, 1, 1) and "True" or "False"
+    out[i] = ('    ("%s", "%s", "%s", %s, %d, %s, %s, {%s}, %s, %s),'):format(f.name, formats.stream(f, "latent").type,
+      f.scale or "none", second, formats.unit(f), tuple(e.handed), tuple(e.token), table.concat(taken, ", "), tuple(plain),
+      behind)
   end
   for _, op in ipairs(formats.operations) do
     for _, f in ipairs(formats.list) do

@@ -6,7 +6,7 @@ side.SUFFIX = "_append"
 -- Fields of a problem that say what is appended; beside them the rope columns' and the type are the projection's.
 side.FIELDS = { "append", "append_norm", "append_style", "rank" }
 -- 1, 2, .. of `append`; fp8_v4 has columns of its own, which no projection of a layer makes.
-side.LAYOUTS = { "paged", "split", "fp8_ds_mla", "e4m3fn", "e4m3fnuz", false, "kpe16", "fp8_scales" }
+side.LAYOUTS = { "paged", "split", "fp8_ds_mla", "e4m3fn", "e4m3fnuz", false, "kpe16", "fp8_scales", "fp8_planar" }
 side.STYLES = { [0] = "pairs", "halves", "unrotated" }
 side.FLAG = 128 -- MLAF_KERNEL_SECOND
 -- A problem fused with the q absorb: its field, and the flag of such kernels.

@@ -36,7 +36,8 @@ typedef struct mlaf_call {
                                       * token's bytes as columns (uint8 or the format's own type): 576 or 656 of R 512, P 64,
                                       * R with cache_kpe;
                                       * or 584 of R 512, P 0 (MLAF_KV_FP8_V4), of which a page has 576 a row and then 8 a
-                                      * row, and pages are a multiple of 576 apart */
+                                      * row, and pages are a multiple of 576 apart. 656 of MLAF_KV_FP8_PLANAR: a page has R
+                                      * a row, then 16 a row, then 2P a row, and pages are a multiple of R apart */
   mlaf_view o;                       /* [T, H, R], or [B, q_len, H, R]; dense */
   mlaf_view lse;                     /* float32, [T, H], or [B, q_len, H] or [B, H, q_len] over such memory; may be left out */
   mlaf_view qo_indptr, kv_indptr;    /* int32, [B+1] */

@@ -147,9 +147,9 @@ typedef struct mlaf_layer_desc {
    * ("llama_4_scaling" of their configs). 0: they are not scaled. With a factor positions matter without rotations, too. */
   float q_scale_beta;        /* 0..MLAF_Q_SCALE_BETA_MOST of mla_q_scale.h */
   int32_t q_scale_original;  /* 1 and up where q_scale_beta is not 0 */
-  /* A cache of 8 bits, with one scale for all (e4m3fn, e4m3fnuz, kpe16), or with scales that its tokens hold (fp8_ds_mla), which
-   * are powers of two. Formats of two tensors have the second one in cache_kpe. Not with MLAF_LAYER_SPLIT_CACHE or
-   * MLAF_LAYER_ROPE_ON_READ. */
+  /* A cache of 8 bits, with one scale for all (e4m3fn, e4m3fnuz, kpe16), or with scales that its tokens hold (fp8_ds_mla,
+   * fp8_scales, fp8_planar), which are powers of two. Formats of two tensors have the second one in cache_kpe. Not with
+   * MLAF_LAYER_SPLIT_CACHE or MLAF_LAYER_ROPE_ON_READ. */
   int32_t cache_format;      /* mlaf_kv_format. 0: the layer's dtype */
   int32_t reserved;          /* 0 */
   const float *cache_scale;  /* on the device: a value is stored as value / scale, read as stored x scale. NULL: 1. Of
@@ -213,7 +213,9 @@ typedef struct mlaf_layer_args {
   int64_t cache_row_stride, cache_kpe_row_stride; /* of a cache of 8 bits in bytes, a multiple of 16 */
   int32_t num_pages;     /* of the cache */
   int32_t ctx;           /* cached tokens of a request, about: which plan serves. 0: ctx_max */
-  int64_t page_rows;     /* rows from a page to the next where there are gaps, a multiple of page_size; 0: page_size */
+  int64_t page_rows;     /* rows from a page to the next where there are gaps, a multiple of page_size; 0: page_size. With
+                          * fp8_planar, whose rows are R bytes, those that hold what lies behind them count, and it is any
+                          * number from as many on as a page has; 0: so many */
   /* Which pages a request has: a block table and lengths, which count the new tokens ... */
   const int32_t *block_table; /* [B] rows of page ids */
   const int32_t *seq_lens;    /* [B]; 0: an empty request, whose rows of out mean nothing (0 and the residual) */

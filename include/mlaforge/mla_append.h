@@ -38,15 +38,17 @@ typedef struct mlaf_append_args {
   int64_t table_rows;
   /* Rows of R+P; of two tensors R. fp8_ds_mla: R bytes e4m3fn, 4 fp32 scales of 128 columns, P 16-bit. fp8_v4: pages of
    * page_tokens rows of 576 bytes, then 8 bytes for each, 7 of which are scales; pages a multiple of 576 bytes apart, 0: as near
-   * as they can be. */
+   * as they can be. fp8_planar: pages of page_tokens rows of R bytes e4m3fn, then 16 bytes of scales for each, then P 16-bit for
+   * each; pages a multiple of R bytes apart, 0: as near as they can be. */
   void *cache;
   void *cache_kpe;            /* the second of two tensors: rows of P, or what the layout has there (docs/append.md). Of fp8_v4
-                               * those 8 bytes, where they lie elsewhere, or NULL */
+                               * those 8 bytes, where they lie elsewhere, or NULL. Of fp8_planar a row of scales and rope
+                               * columns for each token, where they lie elsewhere, or NULL */
   int64_t cache_row_stride, cache_kpe_row_stride;
   int64_t num_slots;          /* 0 .. 2^32-1 */
   int64_t cache_page_stride;  /* from page to page where pages lie apart; 0: page_tokens rows */
   int64_t cache_kpe_page_stride;
-  int32_t page_tokens;        /* rows of a page; needed only where pages lie apart, and with fp8_v4 */
+  int32_t page_tokens;        /* rows of a page; needed only where pages lie apart, with fp8_v4 and with fp8_planar */
   int32_t reserved;           /* 0 */
   void *kpe_out;              /* [T, P] the rotated rope columns, e.g. kpe itself; NULL: not wanted */
   int64_t kpe_out_row_stride;

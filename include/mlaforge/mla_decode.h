@@ -64,13 +64,14 @@ typedef struct mlaf_execute_args {
   const void *ckv;                  /* row j at ckv + j*ckv_row_stride: R+P elements if kpe is NULL, else R; 16 B al. Of an 8-bit
                                      * cache a token's bytes: R+P numbers, or R numbers, 4 fp32 scales and P of 16 bits; or
                                      * (MLAF_KV_FP8_V4) pages of n rows of 448 numbers and 64 of bf16, then 8 bytes a token:
-                                     * 7 powers of two and one that means nothing */
+                                     * 7 powers of two and one that means nothing; or (MLAF_KV_FP8_PLANAR) pages of n rows of
+                                     * R numbers, then 4 fp32 scales a token, then P of 16 bits a token */
   const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. Of 8-bit
                                      * caches those of two tensors, whose ckv has R bytes a row: what a format has there
                                      * (docs/append.md) */
   int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense (R+P if kpe is NULL, else R). Of an 8-bit cache
                                      * bytes, a multiple of 16, at most 2^28; 0: a token's (576 or 656 of R 512, P 64); 0 or 576
-                                     * with MLAF_KV_FP8_V4 */
+                                     * with MLAF_KV_FP8_V4, 0 or R with MLAF_KV_FP8_PLANAR */
   int64_t kpe_row_stride;           /* same; 0: dense (P elements). Not looked at if kpe is NULL */
   const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request. A request of more than
                                      * the problem's q_len, or with some outside [0, T): its rows are NaN */
@@ -124,9 +125,10 @@ typedef struct mlaf_execute_args {
   int32_t topk_share;               /* tokens in a row that share an entry of topk_length (those of a request); 0: 1 */
   /* The scale of 8-bit caches that have one for all tokens: a key's value is its stored number times this. */
   const float *kv_scale;            /* [1] fp32 on the device, read by each launch; NULL: 1. NULL for other caches */
-  /* Pages of MLAF_KV_FP8_V4, whose scales lie behind their rows. With indices a page has page_tokens tokens, else the problem's
-   * page_size; page_rows is 0. 0 for other caches. */
-  int64_t ckv_page_stride;          /* bytes from page to page, a multiple of 576; 0: 584 a token, rounded up to one */
+  /* Pages of MLAF_KV_FP8_V4 and MLAF_KV_FP8_PLANAR, which have parts of their tokens behind their rows. With indices a page has
+   * page_tokens tokens, else the problem's page_size; page_rows is 0. 0 for other caches. */
+  int64_t ckv_page_stride;          /* bytes from page to page, a multiple of 576, or of R; 0: a token's bytes (584, or
+                                     * R + 16 + 2P) for each, rounded up to one */
   /* A second pool beside `indices`, for plans of MLAF_KV_FP8_V4 made with MLAF_PLAN_POOLS; all 0: one pool. A query token sees
    * the entries of both its lists in one softmax, with one sink. */
   const void *extra_ckv;            /* as ckv, in pages of extra_page_tokens; 16-byte aligned. NULL with extra_num_pages 0 */

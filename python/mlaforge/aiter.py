@@ -10,7 +10,7 @@ from .tensors import check_page, dtype_name, empty, fail, is_bytes
 def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale=None,
                    logit_cap=0.0, num_kv_splits=None, *, page_size=None, nhead_kv=1, lse=None, causal=True, mean_kv_len=None,
                    workspace=None, rope_style=None, rope_table=None, batch_invariant=False, q_scale=None, kv_scale=None,
-                   block_table=None, seq_lens=None, head_dim_v=None, ctx=None, stream=None):
+                   block_table=None, seq_lens=None, head_dim_v=None, cache_format=None, ctx=None, stream=None):
     """o = softmax(sm_scale * q k^T) v over a paged latent cache; writes `o` (and `lse`, when given) and returns them.
 
     q [T, H, R+P]; kv_buffer [pages, page_size, 1, R+P], or a pair of tensors, ckv [pages, page_size, R] and kpe [pages, page_size, P],
@@ -34,6 +34,7 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
     kv_scale, a tensor of one float32 on the device, read at each launch (None: 1): a key is its stored number times that. Or uint8 rows of
     R + 16 + 2P bytes (656 of DeepSeek-V3.2 and GLM-5), which hold their scales. q has 16 bits; or, of a cache with
     one scale, its type, with q_scale, a tensor as kv_scale: o is bfloat16 or float16 then. A number as q_scale goes into the softmax scale.
+    cache_format: the name of what kv_buffer holds (docs/append.md) where its rows are as long as another one's: "fp8_planar".
     """
     if torch_state.mode() and (made := torch_state.watched(mla_decode_fwd, locals())) is not None:
         return made
@@ -48,7 +49,7 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
         if page_size is not None:
             check_page("kv_buffer", kv_buffer[0] if isinstance(kv_buffer, (tuple, list)) and kv_buffer else kv_buffer, page_size)
         # Plain calls are the compiled module's; it serves none whose outputs are to be made, nor bytes of which only the shapes say what they hold.
-        if (block_table is None and seq_lens is None and kv_scale is None and q_scale is None and rope_style is None and ctx._flash is not None
+        if (block_table is None and seq_lens is None and kv_scale is None and q_scale is None and rope_style is None and cache_format is None and ctx._flash is not None
                 and ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, kv_buffer, o, lse,
                              qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_table=rope_table) is not None):
             return o, lse
@@ -57,7 +58,7 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
             tables = _block_table(*tables, block_table, seq_lens)
         if o is None or lse is True:
             o, lse = _outputs(ctx, q, kv_buffer, o, lse, head_dim_v)
-        cache, sm_scale = _cache_of(ctx, q, kv_buffer, o, kv_scale, q_scale), _scaled(sm_scale, q_scale, q)
+        cache, sm_scale = _cache_of(ctx, q, kv_buffer, o, kv_scale, q_scale, cache_format), _scaled(sm_scale, q_scale, q)
         ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse, *tables,
                  rope_style=rope_style, rope_table=rope_table, unsaid=True)
     except FAULTS as why:
@@ -94,7 +95,7 @@ def _outputs(ctx, q, kv_buffer, o, lse, head_dim_v):
     return given((o, empty(ctx, q, tuple(q.shape[:2]), "float32") if lse is True else lse))
 
 
-def _cache_of(ctx, q, kv_buffer, o, kv_scale, q_scale):
+def _cache_of(ctx, q, kv_buffer, o, kv_scale, q_scale, said=None):
     """The cache as calls take it; one of 8 bits: its tensor, what it holds as mlaf_kv_format, and its scale and q's as tensors of one dimension."""
     of_q = q_scale if hasattr(q_scale, "shape") else None
     if kv_scale is None and of_q is None and getattr(kv_buffer, "dtype", None) == getattr(q, "dtype", None):
@@ -109,7 +110,7 @@ def _cache_of(ctx, q, kv_buffer, o, kv_scale, q_scale):
             fail("kv_scale is given and kv_buffer is a pair of tensors, which have 16 bits: it must be None, or the latent have 8 bits")
     if isinstance(kv_buffer, (tuple, list)) or not all(hasattr(x, "shape") and len(x.shape) for x in (q, kv_buffer, o)):
         return kv_buffer
-    return kv_buffer, cache_format.of_bytes("kv_buffer", kv_buffer, q.shape[-1], o.shape[-1], ctx.target), kv_scale, of_q
+    return kv_buffer, cache_format.of_bytes("kv_buffer", kv_buffer, q.shape[-1], o.shape[-1], ctx.target, said), kv_scale, of_q
 
 
 def _scaled(sm_scale, q_scale, q):

@@ -15,10 +15,11 @@ class Format(NamedTuple):
     token: tuple       # the same in all tensors
     operations: dict   # that take it, with its number there
     plain: tuple       # targets where bytes without a type hold it
+    behind: bool       # a page has parts of its tokens behind its rows, where callers shape a row with them
 
     @property
-    def scales_behind(self):
-        """True if a page has its tokens' scales behind its rows, where callers shape a row with them."""
+    def own_columns(self):
+        """True if a token has as many columns whatever the problem says."""
         return self.row[0] == 0
 
     def columns(self, rank, rope):
@@ -65,11 +66,11 @@ def with_one_scale(dtype, target):
     return next((f for f in ONE_SCALE if dtype == "float8_" + f.latent), None)
 
 
-def of_tensor(operation, dtype, row, rank, rope, wide, target):
+def of_tensor(operation, dtype, row, rank, rope, wide, target, said=None):
     """The format of one tensor of type `dtype` with rows of `row` elements; None: it is none that the operation takes. wide: the
-    problem's type."""
+    problem's type. said: its name; None: the first whose rows are so long."""
     for f in taken_by(operation):
-        if f.second or row != f.columns(rank, rope):
+        if f.second or row != f.columns(rank, rope) or said not in (None, f.name):
             continue
         if f.scale == "launch" and f == with_one_scale(dtype, target) or f.scale == "stored" and dtype == "uint8" or \
                 f.scale == "none" and dtype == wide:
@@ -77,10 +78,12 @@ def of_tensor(operation, dtype, row, rank, rope, wide, target):
     return None
 
 
-def of_bytes(name, cache, columns, rank, target):
-    """The number that mla_decode has for what an 8-bit cache holds, of queries of so many columns; 0: it is none of 8 bits."""
+def of_bytes(name, cache, columns, rank, target, said=None):
+    """The number that mla_decode has for what an 8-bit cache holds, of queries of so many columns; 0: it is none of 8 bits. said: its format's
+    name; None: the first whose rows are so long."""
+    number("cache_format", said)  # known
     dtype, row = dtype_name(cache, name), cache.shape[-1] if len(cache.shape) else 0
-    for f in (f for f in taken_by("mla_decode") if not f.second):
+    for f in (f for f in taken_by("mla_decode") if not f.second and said in (None, f.name)):
         own = dtype == "uint8" or dtype == "float8_" + f.latent
         if f.scale != "none" and own and row == f.columns(rank, columns - rank) and (f.scale == "stored" or f == with_one_scale(dtype, target)):
             return f.operations["mla_decode"] - 1  # paged and split are 0 there

@@ -86,15 +86,15 @@ def _with_empty(ctx, out, lse, value, stream):
     return out, lse
 
 
-def _fp8_format(ctx, q, k_cache, rank):
-    """The format of is_fp8_kvcache, as mlaf_kv_format: tokens with scales of their own."""
+def _fp8_format(ctx, q, k_cache, rank, said):
+    """The format of is_fp8_kvcache, as mlaf_kv_format: tokens with scales of their own. said: its name, or True."""
     shape = getattr(k_cache, "shape", None)
     if not shape:
         fail("is_fp8_kvcache is True: k_cache is one tensor of bytes, [blocks, page_size, 1, 656 or 584]")
-    kind = cache_format.of_bytes("k_cache", k_cache, q.shape[-1], rank, ctx.target)
+    kind = cache_format.of_bytes("k_cache", k_cache, q.shape[-1], rank, ctx.target, said if isinstance(said, str) else None)
     wanted = {f.operations["mla_decode"] - 1: f for f in cache_format.taken_by("mla_decode") if f.scale == "stored" and not f.second}
     if kind not in wanted:
-        rows = " or ".join(str(f.columns(rank, q.shape[-1] - rank)) for f in wanted.values())
+        rows = " or ".join(dict.fromkeys(str(f.columns(rank, q.shape[-1] - rank)) for f in wanted.values()))
         fail(f"is_fp8_kvcache is True and k_cache has rows of {shape[-1]} numbers, must be uint8 or float8_e4m3fn with rows of "
              f"{rows} bytes; mla_decode_fwd takes caches with one scale for all")
     return kind
@@ -159,7 +159,8 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     columns): R numbers of e4m3fn, a float32 scale for every 128 of them, any number, and P of q's type. Or [blocks, page_size, 1, 584], DeepSeek-V4's:
     a page has 576 bytes a token (448 of e4m3fn, 64 bf16), then 8 (7 powers of two for 64 columns each, float8_e8m0fnu, and one that means nothing),
     and is a multiple of 576 long; K and V are all 512 columns, q [B, q_len, H, 512] is bfloat16. With or without indices. Caches with one scale are
-    refused; mla_decode_fwd takes them.
+    refused; mla_decode_fwd takes them. is_fp8_kvcache="fp8_planar": as many bytes a token as of the first, but a page has the numbers of all its
+    tokens, then all their scales, then all their P columns (AITER's); pages lie a multiple of R bytes apart.
 
     descale_q and descale_k, tensors of one float32 on the device: q and k_cache are both float8_e4m3fn (or float8_e4m3fnuz), and their values the stored
     numbers times these. out is bfloat16, or what is handed over.
@@ -190,7 +191,7 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
         ctx = ctx.with_batch_invariance()
     try:
         causal, length, scale = 1 if causal else 0, int(mean_kv_len or 0), softmax_scale
-        cache = (k_cache, _fp8_format(ctx, q, k_cache, head_dim_v), None) if is_fp8_kvcache else k_cache
+        cache = (k_cache, _fp8_format(ctx, q, k_cache, head_dim_v, is_fp8_kvcache), None) if is_fp8_kvcache else k_cache
         codes = descale_q is not None or descale_k is not None  # outputs are not of q's type
         if codes:
             if is_fp8_kvcache:

@@ -51,7 +51,7 @@ def _one(args, kv_cache, kind, row, unit_dtype):
     entry = row_stride(kv_cache, 1) or row
     page = row_stride(kv_cache, 0) or block * entry
     args.update(cache=kv_cache.data_ptr(), num_slots=blocks * block)
-    if kind.scales_behind:
+    if kind.behind:
         if entry != row:
             fail(f"kv_cache has rows {entry} bytes apart, must be {row}: the rows of a page of {kind.name} follow each other")
         args.update(page_tokens=block, cache_page_stride=page if blocks > 1 else 0)

@@ -18,7 +18,7 @@ def _strides(tensor):
     return [row_stride(tensor, 0), row_stride(tensor, 1)]
 
 
-def _cache(args, cache, rank, rope, dtype, target):
+def _cache(args, cache, rank, rope, dtype, target, said):
     """[pages, page, row] or [pages, page, 1, row], of a split cache a pair: the problem's word for it."""
     if isinstance(cache, (tuple, list)):
         if len(cache) != 2:
@@ -28,7 +28,7 @@ def _cache(args, cache, rank, rope, dtype, target):
     check_tensor("the cache", cache, None, None, None, *[1] * (len(cache.shape) - 3), None)
     check_page("the cache", cache)
     row = cache.shape[-1]
-    kind = cache_format.of_tensor("mla_gather_kv_b", name, row, rank, rope, dtype, target)
+    kind = cache_format.of_tensor("mla_gather_kv_b", name, row, rank, rope, dtype, target, said)
     if kind is None:
         scaled = ", ".join(f"{f.columns(rank, rope)} bytes ({f.name})" for f in FORMATS.values() if f.scale == "stored")
         refused = name == "uint8" and cache_format.refusal_of_rows("mla_gather_kv_b", row, rank, rope)
@@ -36,7 +36,7 @@ def _cache(args, cache, rank, rope, dtype, target):
              + (f"; {refused}" if refused else ""))
     pages, page = cache.shape[:2]
     entry = row_stride(cache, 1, "the cache") or row
-    if kind.scales_behind:
+    if kind.behind:
         if entry != row:
             fail(f"the cache has rows {entry} bytes apart, must be {row}: the rows of a page of {kind.name} follow each other")
         args.update(cache=cache.data_ptr(), num_pages=pages, page_tokens=page, cache_page_stride=row_stride(cache, 0, "the cache"))
@@ -98,13 +98,13 @@ def _nope(weight, heads, vdim):
     return weight.shape[0] // heads - vdim
 
 
-def _launch(args, cache, weight, scale, k, v, rope, style, table, ctx, stream):
+def _launch(args, cache, weight, scale, k, v, rope, style, table, ctx, stream, said=None):
     """Shared by both entries: W [H (N+V), R], k [T, H, N or more], v [T, H, V]."""
     dtype, heads, vdim, rank = dtype_name(weight), v.shape[1], v.shape[2], weight.shape[-1]
     if dtype not in DTYPES:
         fail(f"the weight is {dtype}; accepted are {', '.join(DTYPES)}")
     nope = _nope(weight, heads, vdim)
-    kind = _cache(args, cache, rank, rope, dtype, ctx.target)
+    kind = _cache(args, cache, rank, rope, dtype, ctx.target, said)
     if FORMATS[kind].scale == "launch" and scale is not None:
         _put_scale(args, scale)
     if style is not None or table is not None:
@@ -123,11 +123,12 @@ def _launch(args, cache, weight, scale, k, v, rope, style, table, ctx, stream):
 @entry(kv_cache=CACHE, block_table="[batch, pages]", cu_seqlens="[batch+1]", seq_starts="[batch] or None", kv_b_weight="[H (N+V), R]",
        kv="[T, H, N+V]", k_pe="[T, P]", vdim=int, rope_table="[positions, P]")
 def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, kv, k_pe, scale=None, *, vdim=None, rope_style=None,
-                    rope_table=None, ctx=None, stream=None):
+                    rope_table=None, cache_format=None, ctx=None, stream=None):
     """Chunks of requests from kv_cache [pages, page, R+P] (or fp8 rows, docs/chunked-prefill.md) to kv [T, H, N+V] and k_pe [T, P].
 
     block_table [batch, pages] int32; request r's tokens stand at cu_seqlens[r] .. cu_seqlens[r+1]-1 (int32 [batch + 1]) and have the
     positions from seq_starts[r] on (int32 [batch], or None: 0). kv_b_weight [H (N+V), R]. kv's V columns: vdim, by default half of it.
+    cache_format: the name of what kv_cache holds where its rows are as long as another format's: "fp8_planar".
 
     Of a cache whose rope columns are not rotated, rope_style says which turn together: "pairs" (2i and 2i+1) or "halves" (i and i + P/2).
     rope_table [positions, P] float32 holds P/2 cosines, then P/2 sines of each position. k_pe comes out rotated; of a position that the
@@ -148,7 +149,7 @@ def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, 
         check_tensor("seq_starts", seq_starts, "int32", batch)
         args["seq_starts"] = seq_starts.data_ptr()
     _launch(args, kv_cache, kv_b_weight, scale, kv, _Columns(kv, kv.shape[2] - vdim), k_pe.shape[1], rope_style,
-            rope_table, ctx, stream)
+            rope_table, ctx, stream, cache_format)
 
 
 class _Columns:

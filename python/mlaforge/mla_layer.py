@@ -96,9 +96,9 @@ def _cache_format(word):
     """(format, its number in the description) of a cache of 8 bits; (None, 0): it has the layer's type."""
     if word is None:
         return None, 0
-    known = {f.name: f for f in taken_by("mla_append") if f.scale != "none" and "mla_decode" in f.operations and not f.scales_behind}
+    known = {f.name: f for f in taken_by("mla_append") if f.scale != "none" and "mla_decode" in f.operations and not f.own_columns}
     if word not in known:
-        behind = next((f for f in taken_by("mla_decode") if f.name == word and f.scales_behind), None)
+        behind = next((f for f in taken_by("mla_decode") if f.name == word and f.own_columns), None)
         why = refusal("mla_decode", word) or refusal("mla_append", word)
         why = why or behind and "its tokens have columns of their own, which no layer with kv_b_proj makes; append them by concat_and_cache_mla"
         fail(f"cache is {word!r}, must be None or one of {', '.join(sorted(known))}" + (f": {why}" if why else ""))
@@ -164,6 +164,7 @@ class Layer:
         if cache_scale is not None:
             check_tensor("cache_scale", cache_scale, "float32", *([1] if len(getattr(cache_scale, "shape", ())) else []))
         self._row = self._format.columns(rank, rope) if kind else rank + rope
+        self._behind = bool(kind) and self._format.behind
         self._split = split_cache or bool(kind) and self._format.second is not None
         self._second = (PAIR_16 if split_cache else self._format).of_second(rank, rope, self._dtype) if self._split else (0, self._dtype, 1)
         flags = (RESIDUAL if residual else 0) | (SPLIT_CACHE if split_cache else 0) | (0 if norms else NO_NORMS)
@@ -215,7 +216,8 @@ class Layer:
             self._run = module.forward
             self._fast = module.layer(*(ctypes.cast(function, PTR).value for function in functions), self._handle.value,
                                       self._ctx.ordinal, DTYPES[self._dtype], self._hidden, self._rank, self._page, self._split, self._second[0],
-                                      VIEWS[self._second[1]], self._second[2], UINT8 if self._format else DTYPES[self._dtype], self._row, self._topk, self._indexes)
+                                      VIEWS[self._second[1]], self._second[2], UINT8 if self._format else DTYPES[self._dtype],
+                                      -1 if self._behind else self._row, self._topk, self._indexes)
 
     def close(self):
         """None of its launches may still run."""
@@ -242,6 +244,11 @@ class Layer:
             check_tensor(name, tensor, wanted, None, None, *([1] if len(tensor.shape) == 4 else []), columns)
             check_page(name, tensor, self._page)
             page = row_stride(tensor, 0)
+            if self._behind:  # rows of codes, and behind them what a page has else
+                page = page if tensor.shape[0] > 1 else 0
+                if page % self._rank or row_stride(tensor, 1) not in (0, columns):
+                    fail(f"pages of {name} are {page} bytes apart and their tokens {row_stride(tensor, 1)}, must be a multiple of {self._rank} and {columns}")
+                return {name: tensor.data_ptr(), "page_rows": page // self._rank, "num_pages": tensor.shape[0]}
             row = row_stride(tensor, 1) or (page if self._page == 1 else 0) or columns  # of pages of a token each is a row
             if page and page % row:
                 fail(f"pages of {name} are {page} elements apart, no whole number of rows of {row}")

@@ -74,6 +74,9 @@ static mlaf_status check_few(const layer_shape *s, const mlaf_layer_args *a, mla
 /* Pages that lie apart: where one begins is counted in numbers, too. */
 static mlaf_status check_pages(const layer_shape *s, const mlaf_layer_args *a, int64_t row, mlaf_err *err) {
   const int64_t latent = or_else(a->cache_row_stride, row), rope = a->cache_kpe_row_stride, most = latent > rope ? latent : rope;
+  const mlaf_cache_format *f = layer_format(s);
+  if (f->aside) /* which has pages of so many rows and what lies behind them */
+    return mlaf_format_check_pages(f, s->d.rank, s->d.rope, s->d.page_size, a->cache_row_stride, a->page_rows * row, err);
   if (a->page_rows && (a->page_rows < s->d.page_size || a->page_rows % s->d.page_size || a->page_rows > INT32_MAX))
     return mlaf_fail(err, MLAF_E_ARG, "page_rows is %lld, must be 0 or a multiple of page_size, %d", (long long)a->page_rows,
                      s->d.page_size);
@@ -313,7 +316,7 @@ static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const voi
   out->cache_kpe = kpe_row ? a->cache_kpe : NULL;
   out->cache_kpe_row_stride = kpe_row;
   out->num_slots = (int64_t)a->num_pages * d->page_size;
-  if (a->page_rows) {
+  if (a->page_rows || layer_format(s)->aside) {
     out->cache_page_stride = a->page_rows * row;
     out->cache_kpe_page_stride = a->page_rows * kpe_row;
     out->page_tokens = d->page_size;
@@ -389,7 +392,8 @@ static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const lay
   out->num_pages = a->num_pages;
   out->scale = d->scale;
   out->qo_indptr = a->qo_indptr;
-  out->page_rows = a->page_rows;
+  if (layer_format(&l->shape)->aside) out->ckv_page_stride = a->page_rows * layer_cache_row(&l->shape);
+  else out->page_rows = a->page_rows;
   out->rope_table = layer_rotates_on_read(&l->shape) ? d->cos : NULL;
   out->rope_rows = layer_rotates_on_read(&l->shape) ? (int32_t)d->table_rows : 0;
   if (a->block_table) {
@@ -427,7 +431,7 @@ static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, const voi
   out->cache_kpe_row_stride = second ? a->cache_kpe_row_stride : 0;
   out->cache_row_stride = row;
   out->scale_at = d->cache_scale;
-  out->cache_page_stride = or_else(a->page_rows, d->page_size) * row;
+  out->cache_page_stride = layer_format(s)->aside ? a->page_rows * row : or_else(a->page_rows, d->page_size) * row;
   out->num_pages = a->num_pages;
   out->table = a->block_table ? a->block_table : a->kv_indices;
   out->table_width = a->block_table ? a->block_table_width : 0;

@@ -45,6 +45,8 @@ typedef struct mlaf_cache_format {
   int group, scales;     /* STORED: columns of the latent that a scale is for; scales of a row, fp32 or */
   bool powers;           /* powers of two in a byte, 2^(byte - 127), 255 is NaN */
   int aside;             /* bytes of a token's scales where those of a page's tokens lie behind its rows; 0: in the row */
+  int rope_aside;        /* bytes of a rope column where all of a page lie behind those; 0: in the row */
+  bool pools;            /* index lists may be of two pools */
   int columns[2];        /* of the latent, and rope columns, where the format fixes them; 0: the problem does */
   mlaf_extent row;       /* a token's row in the cache's tensor */
   mlaf_extent scales_at; /* from the row's first byte; so is */
@@ -69,10 +71,14 @@ static inline int64_t mlaf_format_second_columns(const mlaf_cache_format *f, int
 }
 /* The part as messages call it. */
 static inline const char *mlaf_part_words(mlaf_part part) { return part == MLAF_PART_SCALES ? "scales" : "rope columns"; }
-/* Rows of a page of `tokens`, those included that hold their scales. */
+/* Bytes of a token that lie behind its page's rows. */
+static inline int64_t mlaf_format_behind(const mlaf_cache_format *f, int rope) {
+  return f->aside + (int64_t)f->rope_aside * rope;
+}
+/* Rows of a page of `tokens`, those included that hold what lies behind them. */
 static inline int64_t mlaf_format_page_rows(const mlaf_cache_format *f, int64_t tokens, int rank, int rope) {
   const int64_t row = mlaf_extent_bytes(f->row, rank, rope);
-  return f->aside ? tokens + (tokens * f->aside + row - 1) / row : tokens;
+  return f->aside ? tokens + (tokens * mlaf_format_behind(f, rope) + row - 1) / row : tokens;
 }
 
 static inline const mlaf_cache_format *mlaf_cache_format_at(int format) {
@@ -82,17 +88,17 @@ static inline const mlaf_cache_format *mlaf_cache_format_at(int format) {
 
 /* Pages of a format whose scales lie behind a page's rows: these follow each other, and readers count pages in rows. Strides in
  * bytes, as arguments have them: 0 is dense. */
-static inline mlaf_status mlaf_format_check_pages(const mlaf_cache_format *f, int32_t page_tokens, int64_t row_stride,
-                                                  int64_t page_stride, mlaf_err *err) {
-  const int64_t row = mlaf_extent_bytes(f->row, 0, 0), page = mlaf_format_page_rows(f, page_tokens, 0, 0) * row;
+static inline mlaf_status mlaf_format_check_pages(const mlaf_cache_format *f, int rank, int rope, int32_t page_tokens,
+                                                  int64_t row_stride, int64_t page_stride, mlaf_err *err) {
+  const int64_t row = mlaf_extent_bytes(f->row, rank, rope), page = mlaf_format_page_rows(f, page_tokens, rank, rope) * row;
   if (row_stride && row_stride != row)
     return mlaf_fail(err, MLAF_E_ARG, "cache_row_stride is %lld, must be 0 or %lld: the rows of a page of %s follow each other",
                      (long long)row_stride, (long long)row, f->name);
   if (!page_stride || (page_stride >= page && page_stride % row == 0)) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_ARG,
                    "cache_page_stride is %lld, must be 0 or a multiple of %lld from %lld on: a page of %s is %d rows and, behind "
-                   "them, %d bytes of scales for each",
-                   (long long)page_stride, (long long)row, (long long)page, f->name, page_tokens, f->aside);
+                   "them, %d bytes of %s for each", (long long)page_stride, (long long)row, (long long)page, f->name, page_tokens,
+                   (int)mlaf_format_behind(f, rope), f->rope_aside ? "scales and rope columns" : "scales");
 }
 
 /* Why the operation cannot have a cache of the format whose name the first n characters of `word` are; NULL: that is no name of a

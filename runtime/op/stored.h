@@ -30,10 +30,10 @@ typedef struct mlaf_stored_token {
 } mlaf_stored_token;
 static inline mlaf_stored_token mlaf_stored_token_of(const mlaf_cache_format *f, int rank, int rope, const mlaf_stored_page *page,
                                                      int64_t slot) {
-  unsigned char *const rows = page->rows, *const row = rows + slot * page->row;
+  unsigned char *const rows = page->rows, *const row = rows + slot * page->row, *const behind = rows + page->tokens * page->row;
   mlaf_stored_token t = {row, row + mlaf_extent_bytes(f->rope_at, rank, rope),
-                         f->aside ? rows + page->tokens * page->row + slot * f->aside
-                                  : row + mlaf_extent_bytes(f->scales_at, rank, rope), NULL};
+                         f->aside ? behind + slot * f->aside : row + mlaf_extent_bytes(f->scales_at, rank, rope), NULL};
+  if (f->rope_aside) t.rope = behind + page->tokens * f->aside + slot * f->rope_aside * rope;
   if (f->second.of && page->second) t.second = (unsigned char *)page->second + slot * page->second_row;
   if (f->second.of == MLAF_PART_ROPE) t.rope = t.second;
   if (f->second.of == MLAF_PART_SCALES) t.scales = t.second;

@@ -9,8 +9,11 @@ from buffers import Buffer, bf16, values, wide
 from test_layer_calls import D, H, L, N, P, PAGE, PAGES, POSITIONS, V
 
 R, ROW = 512, {"e4m3fn": 512 + P, "e4m3fnuz": 512 + P, "fp8_ds_mla": 512 + 16 + 2 * P, "kpe16": 512 + 2 * P, "fp8_scales": 512 + 16}
+ROW["fp8_planar"] = ROW["fp8_ds_mla"]
 SECOND = {"kpe16": ("bfloat16", "H"), "fp8_scales": ("float32", "f")}  # the second tensor of a pair: its type, and that of struct
-OWN_SCALES = ("fp8_ds_mla", "fp8_scales")
+OWN_SCALES = ("fp8_ds_mla", "fp8_scales", "fp8_planar")
+PARTS = ((0, R), (R, R + 16), (R + 16, R + 16 + 2 * P))  # of a token of fp8_planar, whose pages are whole rows of R bytes
+PLANAR = -(-PAGE * ROW["fp8_planar"] // R) * R
 TOKENS, PAST, SCALE = 3, 20, 0.0625
 
 
@@ -72,6 +75,9 @@ class Cases(unittest.TestCase):
 
     def cache(self, kind, rows):
         """Rows of tokens as the layer takes them: of some formats two tensors."""
+        if kind == "fp8_planar":
+            pages = [b"".join(row[a:b] for a, b in PARTS for row in rows[i:i + PAGE]).ljust(PLANAR, b"\x7f") for i in range(0, PAGES * PAGE, PAGE)]
+            return Buffer(self.ctx, (PAGES, PAGE, ROW[kind]), "uint8", b"".join(pages)[:PLANAR * (PAGES - 1) + PAGE * ROW[kind]], (PLANAR, ROW[kind], 1))
         if kind not in SECOND:
             return Buffer(self.ctx, (PAGES, PAGE, ROW[kind]), "uint8", b"".join(rows))
         dtype, word = SECOND[kind]
@@ -83,6 +89,9 @@ class Cases(unittest.TestCase):
         def cut(tensor, size):
             data = tensor.read()
             return [data[i * size:(i + 1) * size] for i in range(PAGES * PAGE)]
+        if kind == "fp8_planar":
+            data = cache.read()
+            return [b"".join(data[page * PLANAR + PAGE * a + slot * (b - a):][:b - a] for a, b in PARTS) for page in range(PAGES) for slot in range(PAGE)]
         if kind not in SECOND:
             return cut(cache, ROW[kind])
         return [a + b for a, b in zip(cut(cache[0], R), cut(cache[1], ROW[kind] - R))]
@@ -151,15 +160,18 @@ class Cache8(Cases):
     def test_tokens_with_scales(self):
         self.check("fp8_ds_mla")
 
+    def test_parts_of_tokens_in_rows_of_their_page(self):
+        self.check("fp8_planar")
+
     def test_rope_columns_in_another_tensor(self):
         self.check("kpe16")
 
     def test_prefill(self):
-        for kind in ("e4m3fn", "fp8_ds_mla", "kpe16"):
+        for kind in ("e4m3fn", "fp8_ds_mla", "kpe16", "fp8_planar"):
             self.prefill(kind)
 
     def test_refused_by_name(self):
-        for text, more in (("cache is 'fp8_v4', must be None or one of e4m3fn, e4m3fnuz, fp8_ds_mla, fp8_scales, kpe16: its tokens have columns of their own", dict(cache="fp8_v4")),
+        for text, more in (("cache is 'fp8_v4', must be None or one of e4m3fn, e4m3fnuz, fp8_ds_mla, fp8_planar, fp8_scales, kpe16: its tokens have columns of their own", dict(cache="fp8_v4")),
                            ("cache is 'int4'", dict(cache="int4")), ("fp8_scales, whose tokens have no rope columns: the problem needs p0", dict(cache="fp8_scales")),
                            ("MLAF_LAYER_SPLIT_CACHE", dict(cache="e4m3fn", split_cache=True)),
                            ("MLAF_LAYER_SPLIT_CACHE", dict(cache="kpe16", split_cache=True)),

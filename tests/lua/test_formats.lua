@@ -10,7 +10,7 @@ local function bytes(f, what, rank, rope) return formats.bytes(formats.extents(f
 
 test("tokens and pages are as long as their writers publish", function()
   for name, token in sorted({ paged = 1152, split = 1152, fp8_ds_mla = 656, e4m3fn = 576, e4m3fnuz = 576, fp8_v4 = 584,
-    kpe16 = 640 }) do
+    kpe16 = 640, fp8_planar = 656 }) do
     eq(bytes(formats.get(name), "token", 512, 64), token, name)
   end
   -- FlashMLA's tests of DeepSeek-V4: pages padded to a multiple of 576 bytes, scales behind the rows.
@@ -23,6 +23,10 @@ test("tokens and pages are as long as their writers publish", function()
     eq(formats.page_rows(v4, tokens, 512, 64), rows, tokens .. " tokens of fp8_v4")
   end
   eq(formats.page_bytes(formats.get("fp8_ds_mla"), 64, 512, 64), 64 * 656)
+  -- AITER's pages of 64 tokens; those of no whole rows are padded to such.
+  for tokens, page in sorted({ [64] = 64 * 656, [32] = 32 * 656, [16] = 21 * 512, [1] = 2 * 512 }) do
+    eq(formats.page_bytes(formats.get("fp8_planar"), tokens, 512, 64), page, tokens .. " tokens of fp8_planar")
+  end
   eq(formats.page_bytes(formats.get("split"), 64, 512, 64), 64 * 1024, "rope columns lie elsewhere")
 end)
 
@@ -57,13 +61,14 @@ test("what an operation does not take is refused by its name", function()
   eq(problem.parse("mla_decode:h16,fp8_ds_mla").cache, 3)
   eq(problem.parse("mla_decode:h16,r512,p0,fp8_v4").cache, 4)
   for op in sorted({ mla_append = 1, mla_gather_kv_b = 1, mla_decode = 1 }) do
-    for name, why in sorted({ fp8_planar = "three rows of a page" }) do
+    for name, why in sorted({ fp8_planar_fnuz = "a byte of e4m3fnuz means half of that" }) do
       raises(function() problem.parse(op .. ":h16," .. name) end, op .. " does not take " .. name,
         "and no operation takes " .. name .. " yet: ", why)
     end
   end
   eq(problem.parse("mla_decode:h16,kpe16").cache, 5)
   eq(problem.parse("mla_decode:h16,p0,fp8_scales").cache, 6)
+  eq(problem.parse("mla_decode:h16,fp8_planar").cache, 7)
   eq(bytes(formats.get("fp8_scales"), "token", 512, 0), 528)
   for _, text in ipairs({ "mla_decode:h16,fp8_scales", "mla_append:fp8_scales", "mla_gather_kv_b:h16,fp8_scales" }) do
     for _, item in ipairs(space.kernels(problem.parse(text), "gfx942")) do
@@ -99,13 +104,19 @@ test("kernels write and read where the table says", function()
       local text = source(("mla_append:r%d,p%d,%s"):format(rank, rope, f.name), "rows")
       local at = text:match("char%* const rope = to%.latent %+ (%d+);")
       local split = text:find("char* const rope = to.rope;", 1, true) ~= nil
+      local behind = text:find("char* const rope = to.columns;", 1, true) ~= nil
       eq(split, formats.stream(f, "rope").place == "tensor", f.name)
-      if not split and rope > 0 then eq(tonumber(at), bytes(f, "rope_at", rank, rope), f.name .. "'s rope columns") end
+      eq(behind, formats.stream(f, "rope").place == "page", f.name)
+      if not split and not behind and rope > 0 then
+        eq(tonumber(at), bytes(f, "rope_at", rank, rope), f.name .. "'s rope columns")
+      end
       local scale = text:match("store%(to%.latent %+ ([^,]-) %+ chunk / 4, there %? scale")
       local aside = formats.stream(f, "scales") and formats.stream(f, "scales").place
       eq(scale ~= nil, f.scale == "stored" and not aside, f.name .. ": scales of its own in the row")
-      eq(text:find("store(to.scales + chunk / 8, ", 1, true) ~= nil, aside == "page", f.name .. ": scales behind a page's rows")
-      eq(text:find("store(to.rope + chunk / 4, ", 1, true) ~= nil, aside == "tensor", f.name .. ": scales in the second tensor")
+      local powers = aside == "page" and formats.stream(f, "scales").type == "ue8m0"
+      eq(text:find("store(to.scales + chunk / 8, ", 1, true) ~= nil, powers, f.name .. ": powers behind a page's rows")
+      local other = aside ~= nil and not powers
+      eq(text:find("store(to.rope + chunk / 4, ", 1, true) ~= nil, other, f.name .. ": scales in another place")
       if scale then eq(value(scale, rank), bytes(f, "scales_at", rank, rope), f.name .. "'s scales") end
     end
     for _, f in ipairs(formats.of("mla_gather_kv_b")) do
@@ -114,12 +125,21 @@ test("kernels write and read where the table says", function()
       local text = source(("mla_gather_kv_b:h16,r%d,p%d,%s"):format(rank, rope, f.name), "mma")
       local body = text:match("word4 rope8%(.-\n}")
       local at = body and body:match("a%.cache %+ a?d?d?r?e?s?s?_?o?f?%(?row%)? %+ (.-) %+ %d+ %* c%)")
-      eq(at == nil, rope == 0 or formats.stream(f, "rope").place == "tensor", f.name)
+      local place = formats.stream(f, "rope").place
+      eq(at == nil, rope == 0 or place ~= nil, f.name)
+      local before = body and body:match("part_of%(a, row, (.-), %d+%)")
+      eq(before ~= nil, place == "page", f.name .. ": rope columns behind a page's rows")
+      if before then -- bytes a token of the parts before
+        eq(value(before, rank), bytes(f, "row", rank, rope) + bytes(f, "rope_at", rank, rope), f.name .. "'s rope columns")
+      end
       if at then eq(value(at, rank), bytes(f, "rope_at", rank, rope), f.name .. "'s rope columns") end
       local scale = text:match("tidy%(load<float>%(a%.cache %+ row %+ (.-) %+ 4 %* %(c / 16%)")
       local aside = formats.stream(f, "scales") and formats.stream(f, "scales").place
       eq(scale ~= nil, f.scale == "stored" and not aside, f.name .. ": scales of its own in the row")
-      eq(text:find("load<unsigned char>(a.cache + scales + c / 8)", 1, true) ~= nil, aside == "page", f.name .. ": behind rows")
+      local powers = aside == "page" and formats.stream(f, "scales").type == "ue8m0"
+      eq(text:find("load<unsigned char>(a.cache + scales + c / 8)", 1, true) ~= nil, powers, f.name .. ": powers behind rows")
+      local behind = aside == "page" and not powers
+      eq(text:find("part_of(a, row, R, 16) + 4 * (c / 16)", 1, true) ~= nil, behind, f.name .. ": scales behind rows")
       eq(text:find("a.kpe_row) + c / 16)", 1, true) ~= nil, aside == "tensor", f.name .. ": scales in the second tensor")
       if scale then eq(value(scale, rank), bytes(f, "scales_at", rank, rope), f.name .. "'s scales") end
     end

@@ -40,10 +40,11 @@ static void arguments(mlaf_host *h) {
 static void arrange_aside(mlaf_host *h) {
   const int64_t row = h->n[APPEND_SIZE_ROW], page = h->n[APPEND_SIZE_PAGE];
   mlaf_host_tensor *cache = &h->t[APPEND_CACHE], *scales = &h->t[APPEND_CACHE_KPE];
-  cache->stride[0] = mlaf_format_page_rows(format_of(h), page, 0, 0) * row, cache->stride[1] = row;
+  cache->stride[0] = mlaf_format_page_rows(format_of(h), page, (int)h->n[APPEND_SIZE_R], (int)h->n[APPEND_SIZE_P]) * row;
+  cache->stride[1] = row;
   cache->count = h->n[APPEND_SIZE_PAGES] * cache->stride[0];
   scales->stride[0] = scales->stride[1] = 0;
-  scales->count = h->n[APPEND_SIZE_PAGES] * page * format_of(h)->aside;
+  scales->count = h->n[APPEND_SIZE_PAGES] * page * h->n[APPEND_SIZE_ROPEROW];
 }
 
 static void arrange(mlaf_host *h) {
@@ -57,7 +58,7 @@ static int64_t place(const mlaf_host *h, int tensor, int64_t t, int64_t head) {
   const int64_t slot = slots(h)[t], page = h->n[APPEND_SIZE_PAGE], *stride = h->t[tensor].stride;
   const bool cache = tensor == APPEND_CACHE || tensor == APPEND_CACHE_KPE;
   if (cache || tensor == APPEND_KPE_OUT ? head || !is_live(h, t) : !has_query(h, t)) return -1;
-  if (tensor == APPEND_CACHE_KPE && format_of(h)->aside) return slot * format_of(h)->aside;
+  if (tensor == APPEND_CACHE_KPE && format_of(h)->aside) return slot * h->n[APPEND_SIZE_ROPEROW];
   return cache ? slot / page * stride[0] + slot % page * stride[1] : mlaf_host_row(h, tensor, t, head);
 }
 
@@ -203,6 +204,11 @@ static void refer_powers(const mlaf_rows *r, const mlaf_want_row *w, mlaf_want_r
   }
 }
 
+/* True if a tile's scale is no part of its row. */
+static bool scales_apart(const mlaf_cache_format *format) {
+  return format->second.of == MLAF_PART_SCALES || (format->aside && !format->powers);
+}
+
 static int64_t tile_end(const mlaf_rows *r, int64_t tile) {
   const int64_t rank = r->h->n[APPEND_SIZE_R], end = (tile + 1) * format_of(r->h)->group;
   return end < rank ? end : rank;
@@ -228,15 +234,12 @@ static void reference(mlaf_rows *r) {
   refer_query(r);
   if (r->j) return;
   refer_latent(r, cache);
-  if (format_of(r->h)->aside) {
-    refer_powers(r, cache, kpe);
-    kpe = NULL;
-  }
-  if (format_of(r->h)->second.of == MLAF_PART_SCALES) {
-    refer_tiles(r, cache, kpe);
-    kpe = NULL;
-  }
-  if (rope) rotate(r, r->row[APPEND_KPE], kpe ? kpe->value : cache->value + rank, kpe ? kpe->slack : cache->slack + rank);
+  const mlaf_cache_format *format = format_of(r->h);
+  if (format->aside && format->powers) refer_powers(r, cache, kpe);
+  if (scales_apart(format)) refer_tiles(r, cache, kpe);
+  mlaf_want_row *const with_rope = format->rope_aside || (format->second.of == MLAF_PART_ROPE && kpe) ? kpe : cache;
+  const int64_t at = format->rope_aside ? format->scales : with_rope == kpe ? 0 : rank;
+  if (rope && with_rope) rotate(r, r->row[APPEND_KPE], with_rope->value + at, with_rope->slack + at);
   if (out) rotate(r, r->row[APPEND_KPE], out->value, out->slack);
 }
 
@@ -306,11 +309,16 @@ static double off_at(const mlaf_rows *r, int k, const void *got, int64_t column,
   const mlaf_cache_format *format = format_of(h);
   const mlaf_want_row *w = &r->want[k];
   const int64_t rank = h->n[APPEND_SIZE_R];
-  if (h->outputs[k] == APPEND_CACHE_KPE && format->aside) {
+  if (h->outputs[k] == APPEND_CACHE_KPE && format->aside && format->powers) {
     *is = ((const unsigned char *)got)[column];
     return *is == w->value[column] ? 0 : INFINITY;
   }
-  if (h->outputs[k] == APPEND_CACHE_KPE && format->second.of == MLAF_PART_SCALES) {
+  if (h->outputs[k] == APPEND_CACHE_KPE && scales_apart(format) && column >= format->scales) { /* rope columns behind them */
+    const uint16_t x = ((const uint16_t *)(const void *)((const char *)got + format->aside))[column - format->scales];
+    *is = (double)mlaf_decode16(h->dtype, x);
+    return mlaf_off16(h->dtype, x, w->value[column], w->slack[column]);
+  }
+  if (h->outputs[k] == APPEND_CACHE_KPE && scales_apart(format)) {
     float scale;
     memcpy(&scale, (const unsigned char *)got + 4 * column, sizeof scale);
     *is = (double)scale;
@@ -318,7 +326,7 @@ static double off_at(const mlaf_rows *r, int k, const void *got, int64_t column,
     return scale_fits(mlaf_stored_fnuz(format->latent), args_of(h)->flags & MLAF_APPEND_POWER_OF_TWO, w->value[column], *is)
                ? 0 : INFINITY;
   }
-  if (format->second.of == MLAF_PART_SCALES) return off_apart(r, w, ((const unsigned char *)got)[column], column, is);
+  if (scales_apart(format)) return off_apart(r, w, ((const unsigned char *)got)[column], column, is);
   const bool rope = h->outputs[k] == APPEND_CACHE_KPE || column >= rank;
   const mlaf_stored type = rope ? format->rope : format->latent;
   const unsigned char *part = got;
@@ -340,10 +348,11 @@ static double off_at(const mlaf_rows *r, int k, const void *got, int64_t column,
 }
 
 static double off(mlaf_rows *r, int k, const void *got, int *column, double *is) {
-  const int64_t columns = r->h->n[APPEND_SIZE_R] + (r->h->n[APPEND_SIZE_SPLIT] ? 0 : r->h->n[APPEND_SIZE_P]);
   const mlaf_cache_format *format = format_of(r->h);
-  const int64_t own = format->second.of == MLAF_PART_SCALES ? format->scales : r->h->n[APPEND_SIZE_P];
-  const int64_t second = format->aside ? format->aside : own; /* columns */
+  const int64_t rope = r->h->n[APPEND_SIZE_P];
+  const int64_t columns = r->h->n[APPEND_SIZE_R] + (r->h->n[APPEND_SIZE_SPLIT] || format->rope_aside ? 0 : rope);
+  const int64_t own = scales_apart(format) ? format->scales + (format->rope_aside ? rope : 0) : rope;
+  const int64_t second = format->aside && format->powers ? format->aside : own; /* columns */
   double worst = -1, value;
   if (r->h->outputs[k] != APPEND_CACHE && r->h->outputs[k] != APPEND_CACHE_KPE) return -1;
   for (int64_t c = 0; c < (r->h->outputs[k] == APPEND_CACHE ? columns : second); c++) {

@@ -20,7 +20,8 @@ void append_sizes(const int32_t *f, const mlaf_append_args *a, int64_t *n) {
   const bool q = f[MLA_APPEND_HEADS] && (a->q_nope || a->q_pe || a->q_out || a->q_pe_out), paged = is_paged(format, a);
   n[APPEND_SIZE_UNIT] = format->unit;
   n[APPEND_SIZE_ROW] = append_bytes(f, format->row) / format->unit;
-  n[APPEND_SIZE_ROPEROW] = format->aside ? format->aside : append_bytes(f, format->second.row) / format->unit;
+  n[APPEND_SIZE_ROPEROW] = format->aside ? mlaf_format_behind(format, (int)rope)
+                                         : append_bytes(f, format->second.row) / format->unit;
   n[APPEND_SIZE_TOKEN] = append_bytes(f, format->token);
   n[APPEND_SIZE_SPLIT] = append_bytes(f, format->second.row) > 0;
   n[APPEND_SIZE_SCALED] = format->scale == MLAF_SCALE_LAUNCH; /* a stored number is a value divided by the launch's scale */
@@ -68,7 +69,9 @@ mlaf_status append_related(const mlaf_bound *b, const mlaf_append_args *a, const
   const uint64_t most = THREADS_MOST / ((1 + blocks_of_token(&b->stage[0], n)) * b->stage[0].threads);
   const mlaf_cache_format *format = append_format(b->point.v);
   mlaf_status st = is_paged(format, a) ? check_page(a, n, err) : MLAF_OK;
-  if (!st && format->aside) st = mlaf_format_check_pages(format, a->page_tokens, a->cache_row_stride, a->cache_page_stride, err);
+  if (!st && format->aside)
+    st = mlaf_format_check_pages(format, b->point.v[MLA_APPEND_RANK], b->point.v[MLA_APPEND_ROPE], a->page_tokens,
+                                 a->cache_row_stride, a->cache_page_stride, err);
   if (st || (uint64_t)a->tokens <= most) return st;
   return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld, and a launch of this kernel takes at most %llu: launch fewer at once",
                    (long long)a->tokens, (unsigned long long)most);
@@ -80,7 +83,7 @@ static void *behind(const void *p, int64_t bytes) { return p ? (void *)((uintptr
 static void fill_cache(const int32_t *f, const mlaf_append_args *a, mlaf_append_kernel_args *k) {
   const mlaf_cache_format *format = append_format(f);
   if (format->aside && !a->cache_page_stride)
-    k->latent_page = mlaf_format_page_rows(format, a->page_tokens, 0, 0) * k->latent_row;
+    k->latent_page = mlaf_format_page_rows(format, a->page_tokens, f[MLA_APPEND_RANK], f[MLA_APPEND_ROPE]) * k->latent_row;
   if (format->aside && !a->cache_kpe) {
     k->rope_row = format->aside;
     k->rope_page = k->latent_page;

@@ -73,6 +73,7 @@ static void gather(const mlaf_decode_data *d, const token_at *at, wanted *w) {
       const mlaf_stored_token to = mlaf_stored_token_of(f, p->rank, p->rope, &rows, t);
       memcpy(to.latent, of.latent, bytes);
       memcpy(to.scales, of.scales, (size_t)f->aside);
+      memcpy(to.rope, of.rope, (size_t)(f->rope_aside * p->rope));
       if (kpe) memcpy(to.second, of.second, kpe);
     } else
       pattern(d, row * width, width, w->data.ckv + (size_t)t * width);
@@ -111,7 +112,8 @@ static mlaf_status make_wanted(const mlaf_decode_data *d, const token_at *at, wa
   w->want = (mlaf_expected){.data = &w->data, .o = malloc(n * (size_t)p->rank * sizeof(double)),
                             .lse = malloc(n * sizeof(double)), .magnitude = malloc(n * sizeof(double))};
   w->data.q = malloc(n * width * sizeof *w->data.q);
-  w->data.ckv = malloc((size_t)visible * (size_t)(mlaf_decode_ckv_bytes(p) + mlaf_decode_format(p, false)->aside) + 1);
+  const int64_t token = mlaf_decode_ckv_bytes(p) + mlaf_format_behind(mlaf_decode_format(p, false), p->rope);
+  w->data.ckv = malloc((size_t)visible * (size_t)token + 1);
   w->data.kpe = malloc((size_t)visible * kpe + 1);
   name_token(at, p->heads, w->data.name, sizeof w->data.name);
   if (!w->want.o || !w->want.lse || !w->want.magnitude || !w->data.q || !w->data.ckv || !w->data.kpe)

@@ -178,7 +178,7 @@ static mlaf_status check_lists(const mlaf_execute_args *a, mlaf_err *err) {
 static mlaf_status check_extra(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
   const mlaf_cache_format *f = mlaf_decode_format(p, false);
   if (!has_extra(a)) return MLAF_OK;
-  if (!f->aside)
+  if (!f->pools)
     return mlaf_fail(err, MLAF_E_ARG, "extra_indices is given: a second pool is read beside a cache of fp8_v4, and the problem's "
                      "is %s", f->name);
   if (!a->extra_indices || (uintptr_t)a->extra_indices % sizeof(int32_t) || (uintptr_t)a->extra_topk_length % sizeof(int32_t))

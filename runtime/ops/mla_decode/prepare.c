@@ -313,7 +313,7 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   const mlaf_problem problem = mlaf_decode_problem(b);
   narrow(&problem, a, &with->decode);
   if (a->indices) put_lists(splits, a, &with->decode);
-  if (a->indices && mlaf_decode_format(&problem, false)->aside) put_extra_lists(splits, a, &with->decode);
+  if (a->indices && mlaf_decode_format(&problem, false)->pools) put_extra_lists(splits, a, &with->decode);
   const uint32_t team = decode_of(b)->launch.cluster[1] ? decode_of(b)->launch.cluster[1] : 1; /* blocks of one split */
   const bool invariant = mlaf_decode_invariant(b);
   const uint32_t x = facts_of(b).x, y = (invariant ? 1 : splits) * team;

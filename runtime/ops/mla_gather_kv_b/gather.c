@@ -105,7 +105,8 @@ static void arrange(mlaf_host *h) {
   }
   if (format_of(h)->aside) { /* rows follow each other, and so do pages but for a row */
     cache->stride[1] = N(h, ROW);
-    cache->stride[0] = (mlaf_format_page_rows(format_of(h), N(h, PAGE), 0, 0) + (options_of(h)->apart != 0)) * N(h, ROW);
+    const int64_t rows = mlaf_format_page_rows(format_of(h), N(h, PAGE), (int)N(h, R), (int)N(h, P));
+    cache->stride[0] = (rows + (options_of(h)->apart != 0)) * N(h, ROW);
     cache->count = N(h, PAGES) * cache->stride[0];
   }
   kpe->count = cache->count / cache->stride[1] * kpe->stride[0];
@@ -274,7 +275,7 @@ typedef struct numbers {
   double behind; /* the product: a scale */
 } numbers;
 
-enum { ASIDE_MOST = 8 };
+enum { ASIDE_MOST = 16 + 2 * MLA_GATHER_KV_B_ROPE_MAX };
 enum { ROW_MOST = 2 * (MLA_GATHER_KV_B_RANK_MAX + MLA_GATHER_KV_B_ROPE_MAX) + MLAF_FORMAT_FIXED_MAX };
 
 /* A token's parts in two rows of memory, which are those of the cache's tensors at `at`; -1: there are none. */
@@ -288,6 +289,8 @@ static mlaf_stored_token read_token(const mlaf_rows *r, int64_t at, unsigned cha
   mlaf_rows_read(r, GATHER_KV_B_CACHE, format->second.of ? at * cache->stride[1] : at, N(h, ROW), row);
   if (N(h, SPLIT)) mlaf_rows_read(r, GATHER_KV_B_CACHE_KPE, at * h->t[GATHER_KV_B_CACHE_KPE].stride[0], N(h, KPEROW), second);
   if (format->aside) mlaf_rows_read(r, GATHER_KV_B_CACHE, token_at(h, at).scales - cache->data, format->aside, t.scales);
+  if (format->rope_aside)
+    mlaf_rows_read(r, GATHER_KV_B_CACHE, token_at(h, at).rope - cache->data, format->rope_aside * N(h, P), t.rope);
   return t;
 }
 

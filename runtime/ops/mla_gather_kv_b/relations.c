@@ -80,7 +80,8 @@ static mlaf_status check_pages(const int32_t *f, const mlaf_gather_kv_b_args *a,
     return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d, and a page of %s has at most %d", a->page_tokens,
                      gather_format(f)->name, ASIDE_TOKENS_MOST);
   if (gather_format(f)->aside)
-    return mlaf_format_check_pages(gather_format(f), a->page_tokens, a->cache_row_stride, a->cache_page_stride, err);
+    return mlaf_format_check_pages(gather_format(f), f[MLA_GATHER_KV_B_RANK], f[MLA_GATHER_KV_B_ROPE], a->page_tokens,
+                                   a->cache_row_stride, a->cache_page_stride, err);
   if (!gather_format(f)->second.of) return MLAF_OK;
   if (a->cache_kpe_row_stride > KPE_STRIDE_MOST)
     return mlaf_fail(err, MLAF_E_ARG, "cache_kpe_row_stride is %lld, must be at most %lld", (long long)a->cache_kpe_row_stride,
@@ -171,7 +172,9 @@ static void *behind(const void *p, int64_t bytes) { return (void *)((uintptr_t)p
 static void fill_rest(const int32_t *f, const mlaf_gather_kv_b_args *a, const int64_t *n, mlaf_gather_kv_b_kernel_args *k) {
   const int64_t kpe_row = a->cache_kpe_row_stride ? a->cache_kpe_row_stride : n[GATHER_KV_B_SIZE_KPEROW];
   const mlaf_cache_format *format = gather_format(f);
-  if (format->aside && !a->cache_page_stride) k->cache_page = mlaf_format_page_rows(format, a->page_tokens, 0, 0) * k->cache_row;
+  const int rank = f[MLA_GATHER_KV_B_RANK], rope = f[MLA_GATHER_KV_B_ROPE];
+  if (format->aside && !a->cache_page_stride)
+    k->cache_page = mlaf_format_page_rows(format, a->page_tokens, rank, rope) * k->cache_row;
   if (format->second.of) k->kpe_row = (uint32_t)(format->unit * kpe_row); /* row n has row n of these */
   if (format->second.of && !n[GATHER_KV_B_SIZE_SCALED]) k->scale_at = a->cache_kpe;
   else if (format->second.of) {

@@ -1,11 +1,12 @@
 //@ -- A token's latent row and rope columns, by a warp (wave): normed, rotated, cast or quantised, written to its slot. Of
 //@ -- mla_append's kernel, and of the blocks that append beside another product (lib/projection/side.h).
 //@ needs("LANES", "R", "CHUNKS", "ROUNDS", "APPEND_NEVER", "APPEND_POWER_OF_TWO", "APPEND_TABLE_16")
-//@ local tiles = layout == "fp8_ds_mla" or layout == "fp8_scales"
+//@ local planar = layout == "fp8_planar" -- scales behind a page's rows, rope columns behind those
+//@ local tiles = layout == "fp8_ds_mla" or layout == "fp8_scales" or planar
 //@ local flat = layout == "e4m3fn" or layout == "e4m3fnuz" or layout == "kpe16"
 //@ local plain, aside = layout == "paged" or layout == "split", layout == "fp8_v4"
 //@ local apart = layout == "split" or layout == "kpe16" -- rope columns lie in a tensor of their own; or scales do:
-//@ local beside = layout == "fp8_scales"
+//@ local beside = layout == "fp8_scales" or planar
 //@ local turns = rope > 0 and style ~= "unrotated"
 //@ if rope > 0 then
 //@ include("mla_append/lib/rotate.h", { style = style })
@@ -57,6 +58,9 @@ struct place {
   char* latent;
 //@ if apart or beside then
   char* rope;
+//@   if planar then
+  char* columns;
+//@   end
 //@ elseif aside then
   char* scales;
 //@ end
@@ -69,6 +73,10 @@ MLAF_DEV place place_of(const mlaf_append_kernel_args& a, i64 slot) {
   p.latent = a.latent + page * a.latent_page + row * a.latent_row;
 //@ if apart or aside or beside then
   p.${aside and "scales" or "rope"} = a.rope + page * a.rope_page + row * a.rope_row;
+//@ end
+//@ if planar then
+  // Rows of other lengths than scales have both.
+  p.columns = p.rope + (a.rope_row == 16 ? 16 * (i64)a.page_tokens + row * ${2 * rope - 16} : 16);
 //@ end
   return p;
 }
@@ -158,7 +166,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
 //@ end
 //@ if rope > 0 then
 //@ local behind = plain and 2 * rank or (flat or aside) and rank or rank + 16 -- bytes of the row before them
-  char* const rope = ${apart and "to.rope" or "to.latent + " .. behind};
+  char* const rope = ${planar and "to.columns" or apart and "to.rope" or "to.latent + " .. behind};
   const bool wanted = mine && a.kpe_out;
 //@   if turns then
   float v[ITEM_CHUNKS][8]; // of all lanes, mine or not: without a branch this runs between the norm's exchanges

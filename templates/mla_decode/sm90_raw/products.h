@@ -11,12 +11,16 @@ struct token_scales {
   float of[2][GROUPS];
 };
 
-MLAF_DEV void scores(u32 at, u32 scales_at, u32 q, float (&s)[N / 2], token_scales& scales) {
+//@ local planar = cache == 7 -- rope columns lie apart, too: rope_at, of the lane's row
+MLAF_DEV void scores(u32 at, u32 scales_at, u32 q, float (&s)[N / 2], token_scales& scales${planar and ", u32 rope_at" or ""}) {
   constexpr int STEPS = NV * 2, EACH = R / GROUPS; // of 16 columns in each of two groups; columns of a group
   const int second = threadIdx.x % 32 / 16;
   u32 x[AHEAD + 1][4], a[BUFFERS][2][4];
   float part[GROUPS][N / 2];
-//@ if rope > 0 then
+//@ if planar then
+#pragma unroll
+  for (int k = 0; k < 4; k++) load_matrices(a[k / 2][k % 2], rope_at + 16 * second + 32 * k);
+//@ elseif rope > 0 then
 #pragma unroll
   for (int k = 0; k < 4; k++) load_matrices(a[k / 2][k % 2], at + 16 * second + TOKEN - 128 + 32 * k);
 //@ end

@@ -1,7 +1,7 @@
 // The scores' warpgroup: S^T and P^T of every tile, the rows' references and sums. Handed over: scales (groups of columns
 // that each token has a scale for; 0: none), kind (the problem's type), step_8, scored (values wait for the next tile's scores),
 // lists (sinks may come with them: mla_decode/lib/list_sink.h), kpe16 (rope columns of that type behind the codes), pools (scales
-// are powers of two: scores_pools.h).
+// are powers of two: scores_pools.h), scales_apart (they do not lie behind the codes), planar (nor do rope columns).
 //@ needs("AHEAD", "BAD_AT", "BUFFERS", "CAUSAL", "COLS", "EMPTY_Q_AT", "END_AT", "FACTORS_AT", "FACTS_AT", "FULL_Q_AT")
 //@ needs("GROUPS", "H", "INVERSE_AT", "LIFT", "LN_2", "LOWEST", "MATH", "N", "NV", "PITCH", "PS", "P_AT", "P_EMPTY_AT")
 //@ needs("P_FULL_AT", "Q_AT", "Q_READY", "Q_SLAB", "R", "RAISED_AT", "REFS_AT", "RING_AT", "ROPE", "ROWS_AT", "SCALES_AT")
@@ -90,7 +90,7 @@ MLAF_DEV void store_p(const float (&x)[N / 2], ${handed}of_rows& sum, u32 p) {
 //@ if scales > 0 then
 // The sums of each group of columns are multiplied by the tokens' scales (scales: address of those of row lane/4; those of the
 // row 8 behind it are NEXT bytes on).
-constexpr int NEXT = ${step_8} * PITCH;
+constexpr int NEXT = ${scales_apart and "16" or step_8 .. " * PITCH"};
 
 // top: the tokens' largest scales.
 MLAF_DEV void find_units(token_units& units, const float (&top)[2]) {
@@ -110,7 +110,10 @@ MLAF_DEV void store_scales(u32 to, u32 scales, const token_units& units) {
                  "f"(load_4(scales + NEXT * h + 4 * g) * units.inverse[h]) : "memory");
 }
 
-MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2], token_units& units) {
+//@ if planar then
+// rope: of the lane's row of rope columns.
+//@ end
+MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2], token_units& units${planar and ", u32 rope" or ""}) {
   constexpr int STEPS = R / 16, EACH = STEPS / GROUPS;
   u32 x[AHEAD + 1][4], a[BUFFERS][4];
   float part[N / 2], top[2] = {UNIT_LEAST, UNIT_LEAST};
@@ -118,7 +121,7 @@ MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2], token_units& 
 #pragma unroll
   for (int k = 0; k < ROPE / 16; k++) {
     if (k >= BUFFERS) mma_wait<BUFFERS - 1>();
-    load_matrices(a[k % BUFFERS], at + second + TOKEN - 2 * ROPE + 32 * k);
+    load_matrices(a[k % BUFFERS], ${planar and "rope + second" or "at + second + TOKEN - 2 * ROPE"} + 32 * k);
     mma_begin();
     mma_${kind}(s, a[k % BUFFERS], q + (NV * Q_SLAB + 32 * k) / 16, k > 0);
     mma_commit();
@@ -143,10 +146,16 @@ MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2], token_units& 
     for (int h = 0; h < 2; h++) top[h] = fmaxf(top[h], fabsf(by[h]));
     if (c + 1 == STEPS) find_units(units, top);
     mma_wait<0>();
+//@ if rope > 0 then
     if (c < EACH) settle(s);
     settle(part);
 #pragma unroll
     for (int i = 0; i < N / 2; i++) s[i] = fmaf(part[i], by[i / 2 % 2], s[i]);
+//@ else
+    settle(part);
+#pragma unroll
+    for (int i = 0; i < N / 2; i++) s[i] = c < EACH ? part[i] * by[i / 2 % 2] : fmaf(part[i], by[i / 2 % 2], s[i]);
+//@ end
   }
 }
 //@ else
@@ -199,8 +208,11 @@ MLAF_DEV void scores(u32 at, u32 q, float (&s)[N / 2]${kpe16 and ", float latent
 //@ local ones = "i % (TOKEN / 16) * 16 == TOKEN_ROW ? make_uint4(0x7f7f7f7f, 0x7f7f7f7f, 0, 0) : "
 //@ local value = (pools and ones or "") .. "make_uint4"
 MLAF_DEV void clear_rows(char* tile, int valid) {
+//@ if scales_apart then include("mla_decode/sm90_raw/clear_apart.h")
+//@ else
   for (int i = valid * (TOKEN / 16) + (int)threadIdx.x % 128; i < 64 * (TOKEN / 16); i += 128)
     *(uint4*)(tile + place_of(i / (TOKEN / 16)) + i % (TOKEN / 16) * 16) = ${value}(0, 0, 0, 0);
+//@ end
   named_sync(1, 128);
 }
 
@@ -360,9 +372,15 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       const uint2 codes[2] = {load_codes(row + TOKEN_ROW), load_codes(row + 8 * PITCH + TOKEN_ROW)};
       scores(k_at + TILE * at.slot, q, codes, s);
 //@ elseif scales > 0 then
-      const u32 scales = smem + RING_AT + TILE * at.slot + place_of(own_token) + R;
+//@ local place = scales_apart and "scales_of(own_token)" or "place_of(own_token) + R"
+      const u32 scales = smem + RING_AT + TILE * at.slot + ${place};
       token_units units;
+//@ if planar then -- made anew for each tile: registers are short
+      const u32 rope = rope_of(token_at(thread_now() / 32 % 4 * 16 + thread_now() % 16));
+      scores(k_at + TILE * at.slot, q, scales, s, units, smem + RING_AT + TILE * at.slot + rope);
+//@ else
       scores(k_at + TILE * at.slot, q, scales, s, units);
+//@ end
 //@ else
       scores(k_at + TILE * at.slot, q, s${kpe16 and ", latent_scale" or ""});
 //@ end

@@ -1,6 +1,7 @@
 // The values' warpgroups: O^T, of half of the columns each. Handed over: scales (groups of columns that each token has a scale
-// for; 0: none), kpe16 (rope columns have no scale), scored (they wait for the next tile's scores), early (Q of index lists is
-// taken ahead of their facts), pools (scales are powers of two: values_pools.h).
+// for; 0: none), scales_apart (tokens of a tile are not in their order: place.h), kpe16 (rope columns have no scale), scored
+// (they wait for the next tile's scores), early (Q of index lists is taken ahead of their facts), pools (scales are powers of
+// two: values_pools.h).
 //@ needs("EMPTY_Q_AT", "END_AT", "FACTORS_AT", "FACTS_AT", "FULL_Q_AT", "GROUPS", "H", "HALF", "INVERSE_AT", "MATH", "N", "PS")
 //@ needs("P_AT", "P_EMPTY_AT", "P_FULL_AT", "Q_AT", "Q_READY", "Q_ROW", "R", "RAISED_AT", "RING_AT", "SCALES_AT", "STEP_16")
 //@ needs("TILE", "VALUES", "V_AHEAD", "V_BUFFERS")
@@ -133,7 +134,11 @@ MLAF_DEV void write_partial(const mlaf_decode_args& a, const work& w, u32 smem, 
 template <int G>
 MLAF_DEV void work_on_values(const mlaf_decode_args& a, char* base, u32 smem) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  const u32 v_at = smem + RING_AT + place_of(token_at(lane % 16)) + lane / 16 * 64 + 16 * warp + 64 * HALF * G;
+//@ local held = scales_apart and "u32" or "const u32"
+  ${held} v_at = smem + RING_AT + place_of(token_at(lane % 16)) + lane / 16 * 64 + 16 * warp + 64 * HALF * G;
+//@ if scales_apart then
+  asm volatile("" : "+r"(v_at)); // else what it is made of is kept, too, and 64 rows spill
+//@ end
 //@ local factors = scales == 0 and not kpe16 and " * (a.kv_scale ? *a.kv_scale : 1.0f)" or ""
 //@ if fp8_q then factors = factors .. " * (a.q_scale ? *a.q_scale : 1.0f)" end
   const float scale = a.scale_log2e${factors};

@@ -7,6 +7,7 @@
 //   fp8_v4          R bytes, columns of 16 bits with positions; behind a page's rows 8 bytes for each, powers of two of 64
 //                   columns. Scaled here, which is exact
 //   fp8_scales      as fp8_ds_mla, but scales are rows of a tensor of their own; no columns with positions
+//   fp8_planar      as fp8_ds_mla, but scales lie behind a page's rows, and columns with positions behind all of those
 //   kpe16           one byte a column of the latent, as in e4m3fn; those with positions as in split
 //   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
 //
@@ -14,7 +15,8 @@
 // x_2i+1), or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
 //@ needs("R", "H", "N", "OUT")
 
-//@ local aside = layout == "fp8_v4"
+//@ local planar = layout == "fp8_planar"
+//@ local aside = layout == "fp8_v4" or planar
 //@ if aside then
 constexpr int SLOT_AT = 44; // from this bit on a row's place in its page stands beside its address
 MLAF_DEV i64 address_of(i64 row) { return row & ((i64)1 << SLOT_AT) - 1; }
@@ -74,7 +76,13 @@ MLAF_DEV word4 nan8() {
   return words(two, two, two, two);
 }
 
-//@ if aside then
+//@ if planar then
+// Where a part of so many bytes a token begins in a page, as the row's token has it; `before`: bytes a token of those before it.
+MLAF_DEV i64 part_of(const mlaf_gather_kv_b_kernel_args& a, i64 row, int before, int bytes) {
+  const i64 slot = row >> SLOT_AT;
+  return address_of(row) - slot * a.cache_row + (i64)a.page_tokens * before + slot * bytes;
+}
+//@ elseif aside then
 // The power of two of columns 8c .. 8c+7 of a row.
 MLAF_DEV float power_of(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
   const i64 slot = row >> SLOT_AT, scales = address_of(row) + (a.page_tokens - slot) * a.cache_row + 8 * slot;
@@ -87,6 +95,9 @@ MLAF_DEV word4 latent8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
   if (row < 0) return row == NO_TOKEN ? words(0, 0, 0, 0) : nan8();
 //@ if layout == "paged" or layout == "split" then
   return load<word4>(a.cache + row + 16 * c);
+//@ elseif planar then
+  const float scale = load<float>(a.cache + part_of(a, row, R, 16) + 4 * (c / 16));
+  return decode8(load<word2>(a.cache + address_of(row) + 8 * c), tidy(scale));
 //@ elseif aside then
   return decode8(load<word2>(a.cache + address_of(row) + 8 * c), power_of(a, row, c));
 //@ elseif layout == "fp8_ds_mla" then
@@ -116,6 +127,8 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
 //@ elseif layout == "split" or apart then
 //@ local kpe = apart and "(const char*)a.num_pages" or "a.kpe" -- row n of the one is row n of the other
   return load<word4>(${kpe} + row / ${row_bytes} * a.kpe_row + 16 * c);
+//@ elseif planar then
+  return load<word4>(a.cache + part_of(a, row, R + 16, ${2 * rope}) + 16 * c);
 //@ elseif aside then
   return load<word4>(a.cache + address_of(row) + R + 16 * c);
 //@ elseif layout == "fp8_ds_mla" then

@@ -103,7 +103,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_
   const u32 q_at = shared_address(memory), tiles_at = q_at + ROWS * PITCH, p_at = tiles_at + STAGES * TILE * PITCH;
 // [15 more lines of templates/mla_decode/mma.cu.in]
   s.num_pages = a.num_pages;
-// [8 more lines of templates/mla_decode/mma.cu.in]
+// [7 more lines of templates/mla_decode/mma.cu.in]
+#pragma unroll
   for (int c = 0; c < (CHUNKS + 31) / 32; c++) {
     const int chunk = lane + 32 * c;
     const bool latent = chunk < R / 8;

@@ -145,7 +145,16 @@ MLAF_DEV void mma_bf16(float (&d)[N / 2], const u32 (&a)[4], u32 b, bool add) {
 // [8 more lines of templates/mla_decode/sm90_raw/mma.h]
 
 struct token_scales {
-// [17 more lines of templates/mla_decode/sm90_raw/products.h]
+  float of[2][GROUPS];
+};
+
+MLAF_DEV void scores(u32 at, u32 scales_at, u32 q, float (&s)[N / 2], token_scales& scales) {
+  constexpr int STEPS = NV * 2, EACH = R / GROUPS; // of 16 columns in each of two groups; columns of a group
+  const int second = threadIdx.x % 32 / 16;
+  u32 x[AHEAD + 1][4], a[BUFFERS][2][4];
+  float part[GROUPS][N / 2];
+#pragma unroll
+// [8 more lines of templates/mla_decode/sm90_raw/products.h]
     mma_bf16(s, a[k][0], q + (NV * Q_SLAB + 64 * k) / 16, k > 0);
     mma_bf16(s, a[k][1], q + (NV * Q_SLAB + 64 * k + 32) / 16, true);
     mma_commit();
@@ -199,8 +208,7 @@ MLAF_DEV void store_p(const float (&s)[N / 2], const token_scales& scales, const
 }
 
 MLAF_DEV void clear_rows(char* tile, int valid, int group) {
-  for (int i = valid * (TOKEN / 16) + (int)threadIdx.x % 128; i < 64 * (TOKEN / 16); i += 128)
-// [7 more lines of templates/mla_decode/sm90_raw.cu.in]
+// [8 more lines of templates/mla_decode/sm90_raw.cu.in]
   const u32 q = operand(smem + Q_AT), p_at = smem + P_AT + group * 8192;
   const u32 k_at = smem + place_of(token_at(16 * warp + lane % 16));
   const u32 v_at = smem + place_of(token_at(lane % 16)) + lane / 16 * 64 + 16 * warp;

@@ -157,10 +157,18 @@ MLAF_DEV void store_p(const float (&x)[N / 2], const token_units& units, of_rows
 constexpr int NEXT = 8 * PITCH;
 
 MLAF_DEV void find_units(token_units& units, const float (&top)[2]) {
-// [25 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+// [14 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+
+MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2], token_units& units) {
+  constexpr int STEPS = R / 16, EACH = STEPS / GROUPS;
+// [6 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+    load_matrices(a[k % BUFFERS], at + second + TOKEN - 2 * ROPE + 32 * k);
+    mma_begin();
     mma_bf16(s, a[k % BUFFERS], q + (NV * Q_SLAB + 32 * k) / 16, k > 0);
     mma_commit();
-// [27 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+// [25 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+  }
+}
 
 MLAF_DEV void clear_rows(char* tile, int valid) {
   for (int i = valid * (TOKEN / 16) + (int)threadIdx.x % 128; i < 64 * (TOKEN / 16); i += 128)
@@ -239,7 +247,8 @@ MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2]) {
       for (int i = 0; i < HALF; i++)
         *(float2*)(to + n * R + 64 * i) = make_float2(o[i][4 * j + c] * (c ? f.y : f.x), o[i][4 * j + 2 + c] * (c ? f.y : f.x));
     }
-// [7 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+// [6 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+  const u32 v_at = smem + RING_AT + place_of(token_at(lane % 16)) + lane / 16 * 64 + 16 * warp + 64 * HALF * G;
   const float scale = a.scale_log2e;
   const work& w = ((const facts*)(base + FACTS_AT))->w;
   place at = {0, 0, 1};

@@ -253,6 +253,9 @@ static void arguments_are_checked(void **state) {
        "kpe is NULL, and the scales of a cache of fp8_scales are rows of a tensor of their own"},
       {"mla_decode:h1,p0,fp8_scales", 0, 1, 4, 0, "tokens of the problem's cache hold their scales"},
       {"mla_decode:h1,p0,fp8_scales", 0, -8, 0, 0, "kpe_row_stride is 8, must be a multiple of 16 in 16..268435456 bytes"},
+      {"mla_decode:h1,fp8_planar", 512, 0, 0, 0, NULL},
+      {"mla_decode:h1,fp8_planar", 656, 0, 0, 0, "ckv_row_stride is 656, must be 0 or 512: scales lie behind a page's rows of"},
+      {"mla_decode:h1,fp8_planar", 0, 0, 4, 0, "tokens of the problem's cache hold their scales"},
       {"mla_decode:h1,kpe16", 496, 1, 4, 0, "ckv_row_stride is 496, must be a multiple of 16 in 512..268435456 bytes"},
       {"mla_decode:h1,kpe16", 0, -64, 4, 0, "kpe_row_stride is 64, must be a multiple of 16 in 128..268435456 bytes"},
   };
@@ -313,6 +316,10 @@ static void kernels_verify(void **state) {
       {"gfx942", "mla_decode:h3,r160,p0,q2,causal,f16,fp8_scales,page3", MLAF_INJECT_LONG_Q},
       {"gfx950", "mla_decode:h3,r256,p0,bf16,fp8_scales,page1", MLAF_INJECT_NAN_Q},
       {"gfx90a", "mla_decode:h3,r256,p0,f16,fp8_scales,page16", MLAF_INJECT_NONE},
+      {"gfx942", "mla_decode:h3,r512,p64,bf16,fp8_planar,page16", MLAF_INJECT_OOB_PAGE},
+      {"gfx942", "mla_decode:h3,r160,p32,q2,causal,f16,fp8_planar,page3", MLAF_INJECT_LONG_Q},
+      {"gfx950", "mla_decode:h3,r256,p64,bf16,fp8_planar,page1", MLAF_INJECT_NAN_Q},
+      {"gfx90a", "mla_decode:h3,r64,p0,f16,fp8_planar,page16", MLAF_INJECT_NONE},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     bench b;
@@ -367,6 +374,8 @@ static void shared_tiles_verify(void **state) {
 #define APART_ODD "mla_decode:h3,r256,p32,bf16,kpe16,page3"
 #define BESIDE     "mla_decode:h3,r256,p0,bf16,fp8_scales,page16"
 #define BESIDE_ODD "mla_decode:h3,r256,p0,bf16,fp8_scales,page3"
+#define PARTS      "mla_decode:h3,r256,p32,bf16,fp8_planar,page32"
+#define PARTS_ODD  "mla_decode:h3,r256,p32,bf16,fp8_planar,page3"
 #define V4        "mla_decode:h3,r512,p0,bf16,fp8_v4,page16"
 #define V4_ODD    "mla_decode:h3,r512,p0,bf16,fp8_v4,page3"
 #define SHARED    "mla_decode:h20,r256,p64,bf16,e4m3fn,page1"
@@ -389,6 +398,12 @@ static const struct {
     {LISTED, "s_sub_i32 s68, 254, s68", "s_sub_i32 s68, 253, s68"},      /* and scales over another one */
     {LISTED, ", 0x7fc0, v", ", 0, v"},                            /* a NaN that is found and not told */
     {FLAT, "a.kv_scale ? *", "false ? *"},
+    {PARTS, "kv.page_tokens * (R + 16)", "kv.page_tokens * R"},              /* rope columns where scales are */
+    {PARTS, "row_in(p, 4 * (lane >> 4) + r) * 16", "row_in(p, 4 * (lane >> 4)) * 16"}, /* the first token's scales for four */
+    {PARTS, "+ slot * ROPE_BYTES", "+ 0 * ROPE_BYTES"},                      /* rope columns of another tile of the page */
+    {PARTS, "u64)a.page_rows * R", "u64)PAGE * R"},                          /* pages without what lies behind their rows */
+    {PARTS_ODD, "k.page + rope_of_page(kv) + k.slot", "k.page + rope_of_page(kv) + v.slot"},
+    {PARTS_ODD, "of_row<1>(p.scales)", "of_row<0>(p.scales)"},
     {FLAT, "(x & m.seven) + m.one", "(x & m.seven)"},         /* NaN codes are numbers */
     {FLAT, ">> (short)1) & m.half", ">> (short)2) & m.half"}, /* half the exponent */
     {FLAT, "K_UNIT = 256.0f, V_UNIT = 256.0f", "K_UNIT = 128.0f, V_UNIT = 128.0f"}, /* e4m3fn read as e4m3fnuz */

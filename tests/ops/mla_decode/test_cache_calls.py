@@ -182,6 +182,43 @@ class CacheTest(unittest.TestCase):
             with self.assertRaisesRegex(mlaforge.MlafError, text):
                 mlaforge.mla_decode_fwd(given, pair, o, *self.tables, 1, ctx=self.ctx, **more)
 
+    def planar(self, page):
+        """The bytes of own_cache in pages of so many tokens: all codes, all scales, all rope columns, and what pads a page to whole rows."""
+        rows = [self.own_bytes[i:i + DS_ROW] for i in range(0, len(self.own_bytes), DS_ROW)]
+        size, out = -(-page * DS_ROW // RANK) * RANK, b""
+        for first in range(0, len(rows), page):
+            parts = [b"".join(row[a:b] for row in rows[first:first + page]) for a, b in ((0, RANK), (RANK, RANK + 16), (RANK + 16, DS_ROW))]
+            out += b"".join(parts) + bytes([0x7f] * (size - page * DS_ROW))
+        last = size - page * DS_ROW  # a tensor ends with its last token
+        return Buffer(self.ctx, (len(rows) // page, page, 1, DS_ROW), "uint8", list(out)[:len(out) - last], (size, DS_ROW, DS_ROW, 1))
+
+    def test_parts_of_tokens_in_rows_of_their_page(self):
+        out, _ = mlaforge.flash_mla_with_kvcache(self.rows_q, self.planar(PAGE), self.block_table, self.lengths, RANK, is_fp8_kvcache="fp8_planar",
+                                                 ctx=self.ctx)
+        self.compare(values(out), self.own, SCALE)
+        made, _ = mlaforge.mla_decode_fwd(self.flat_q, self.planar(PAGE), None, *self.tables, 1, head_dim_v=RANK, cache_format="fp8_planar", ctx=self.ctx)
+        self.assertEqual(values(made), values(out))
+        usual, _ = mlaforge.mla_decode_fwd(self.flat_q, self.planar(PAGE), None, *self.tables, 1, head_dim_v=RANK, ctx=self.ctx)
+        self.assertNotEqual(values(usual), values(out))
+        tight = Buffer(self.ctx, (sum(PAGES), 3, 1, DS_ROW), "uint8")
+        for text, cache, word in (("k_cache's page stride is 432, must be a multiple of 64 from 448 on: pages of 3 tokens of fp8_planar", tight, "fp8_planar"),
+                                  ("cache_format is 'planar'; accepted are None, .*'fp8_planar'", self.own_cache, "planar"),
+                                  ("cache_format is 'fp8_planar_fnuz'; accepted are", self.own_cache, "fp8_planar_fnuz")):
+            with self.assertRaisesRegex(mlaforge.MlafError, text):
+                mlaforge.flash_mla_with_kvcache(self.rows_q, cache, self.block_table, self.lengths, RANK, is_fp8_kvcache=word, ctx=self.ctx)
+
+    def test_parts_of_tokens_in_rows_of_their_page_by_lists(self):
+        rng, topk = random.Random(7), 20
+        lists = [[rng.choice((-1, len(self.own), rng.randrange(len(self.own)), rng.randrange(len(self.own)))) for _ in range(topk)] for _ in LENGTHS]
+        indices = Buffer(self.ctx, (len(LENGTHS), 1, topk), "int32", sum(lists, []))
+        for page in (PAGE, 1, 5):
+            out, _ = mlaforge.flash_mla_with_kvcache(self.rows_q, self.planar(page), None, None, RANK, is_fp8_kvcache="fp8_planar", indices=indices,
+                                                     ctx=self.ctx)
+            self.compare(values(out), None, SCALE, [[self.own[i] for i in one if 0 <= i < len(self.own)] for one in lists])
+        with self.assertRaisesRegex(mlaforge.MlafError, "a second pool is given, which is read beside a cache of fp8_v4: k_cache is fp8_planar"):
+            mlaforge.flash_mla_with_kvcache(self.rows_q, self.planar(PAGE), None, None, RANK, is_fp8_kvcache="fp8_planar", indices=indices,
+                                            extra_k_cache=self.planar(PAGE), extra_indices_in_kvcache=indices, ctx=self.ctx)
+
     def test_an_infinite_scale(self):
         usual, token = self.decode(self.own_cache), (self.order[0] * PAGE + 5) * DS_ROW + RANK
         spoilt = self.own_bytes[:token] + struct.pack("f", math.inf) + self.own_bytes[token + 4:]
@@ -201,7 +238,7 @@ class CacheTest(unittest.TestCase):
         self.assertGreater(self.ctx.warm_up(**shape, cache_format="e4m3fn")["plans"], 0)
         self.assertGreater(self.ctx.warm_up(**shape, cache_format="e4m3fn", fp8_q=True)["plans"], 0)
         self.assertGreater(self.ctx.warm_up(**shape, cache_format="kpe16")["plans"], 0)
-        with self.assertRaisesRegex(mlaforge.MlafError, "cache_format is 'fp8'; accepted are None, 'fp8_ds_mla', 'e4m3fn', 'e4m3fnuz', 'fp8_v4', 'kpe16', 'fp8_scales'"):
+        with self.assertRaisesRegex(mlaforge.MlafError, "cache_format is 'fp8'; accepted are None, 'fp8_ds_mla', 'e4m3fn', 'e4m3fnuz', 'fp8_v4', 'fp8_planar', 'kpe16', 'fp8_scales'"):
             self.ctx.warm_up(**shape, cache_format="fp8")
 
     def test_what_is_not_read_is_named(self):

@@ -199,6 +199,41 @@ class GatherTest(EmulatorTest):
         with self.assertRaisesRegex(mlaforge.MlafError, "kv_cache_dtype is 'fp8_ds_mla' and kv_cache 2 tensors; accepted are 'auto' with two"):
             mlaforge.concat_and_cache_mla(*flat, cache, Buffer(self.ctx, (5,), "int64", slots), "fp8_ds_mla", scale, ctx=self.ctx)
 
+    def test_what_append_wrote_of_fp8_planar(self):
+        """Pages of all codes, all scales, all rope columns: each output is one column of a token."""
+        rank, rope, outputs = 256, 32, 32
+        row, slots = rank + 16 + 2 * rope, [7, 2, 11, 0, 8]
+        latent = [[bf16(random.gauss(0, 1) * (1 if c < 128 else 40)) for c in range(rank)] for _ in range(5)]
+        pe = [[bf16(random.gauss(0, 1)) for _ in range(rope)] for _ in range(5)]
+        for page, spare in ((1, 0), (4, 1), (16, 0)):
+            pages, size = -(-12 // page), (-(-page * row // rank) + spare) * rank
+            cache = Buffer(self.ctx, (pages, page, row), "uint8", [0x7f] * (size * (pages - 1) + page * row), (size, row, 1))
+            mlaforge.concat_and_cache_mla(*(Buffer(self.ctx, (5, len(x[0])), "bfloat16", sum(x, [])) for x in (latent, pe)), cache,
+                                          Buffer(self.ctx, (5,), "int64", slots), "fp8_planar", None, ctx=self.ctx)
+            data = bytes(values(cache))
+            written = set()
+            for t, slot in enumerate(slots):
+                first, place = slot // page * size, slot % page
+                scales_at, rope_at = first + page * rank + place * 16, first + page * (rank + 16) + place * 2 * rope
+                self.assertEqual(list(struct.unpack(f"{rope}H", data[rope_at:rope_at + 2 * rope])), pe[t], (page, t))
+                most = [max(abs(wide(x)) for x in latent[t][c:c + 128]) for c in (0, 128)]
+                self.assertEqual(list(struct.unpack("4f", data[scales_at:scales_at + 16])), [2.0 ** math.ceil(math.log2(m / 448)) for m in most] + [0, 0])
+                for at, n in ((first + place * rank, rank), (scales_at, 16), (rope_at, 2 * rope)):
+                    written.update(range(at, at + n))
+            self.assertTrue(all(b == 0x7f for i, b in enumerate(data) if i not in written), page)
+            columns = [i * 7 % rank for i in range(outputs)]
+            weight = Buffer(self.ctx, (outputs, rank), "bfloat16", [0x3f80 if c == k else 0 for k in columns for c in range(rank)])
+            kv, k_pe = Buffer(self.ctx, (5, 1, outputs), "bfloat16"), Buffer(self.ctx, (5, rope), "bfloat16")
+            table = Buffer(self.ctx, (5, 1), "int32", [slot // page for slot in slots])  # a request for each token
+            mlaforge.mla_gather_kv_b(cache, table, self.ints(range(6)), self.ints([slot % page for slot in slots]), weight, kv, k_pe,
+                                     cache_format="fp8_planar", ctx=self.ctx)
+            got = values(kv)
+            self.assertEqual(list(values(k_pe)), sum(pe, []))
+            for t in range(5):
+                for i, column in enumerate(columns):
+                    x = wide(latent[t][column])
+                    self.assertLessEqual(abs(wide(got[t * outputs + i]) - x), max(2 ** -3.9 * abs(x), 40 * 2 ** -9), (page, t, column))
+
     def test_what_append_wrote_of_fp8_scales(self):
         """Tokens without rope columns, whose scales lie in another tensor: each output is one column of a token."""
         rank, outputs, page = 256, 32, 3

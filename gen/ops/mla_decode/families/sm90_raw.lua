@@ -9,7 +9,8 @@ local ceil_div = shape.ceil_div
 local times = require("ops/mla_decode/times").measured.sm90_raw
 local CACHES = { e4m3fn = 0, fp8_ds_mla = 4 } -- scales of a token, of formats whose bytes lie in one row
 local POOLS = { fp8_v4 = 7 }                  -- those of formats that have them behind a page's rows
-local APART = { kpe16 = 0, fp8_scales = 4 }   -- those of formats whose rope columns, of 16 bits, or scales lie in another tensor
+-- Those of formats whose rope columns, of 16 bits, or scales lie in another tensor, or both behind a page's rows.
+local APART = { kpe16 = 0, fp8_scales = 4, fp8_planar = 4 }
 local MOST_GROUPS = 4                         -- row groups that read the same tokens through L2
 
 local function scales_of(p)
@@ -17,6 +18,7 @@ local function scales_of(p)
   return CACHES[name] or POOLS[name] or APART[name]
 end
 local function has_kpe16(p) return shape.cache(p).name == "kpe16" end
+local function has_scales_apart(p) return APART[shape.cache(p).name] == 4 end
 local function has_pools(p) return POOLS[shape.cache(p).name] ~= nil end
 
 -- Nanoseconds of a launch.
@@ -36,7 +38,7 @@ end
 local function plan_of(p, v, isa)
   return raw_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, cluster = v.cluster, schedule = v.schedule, load = v.load,
     scales = scales_of(p), page_size = p.page_size, kpe16 = has_kpe16(p),
-    scales_apart = shape.cache(p).name == "fp8_scales" }, isa)
+    scales_apart = has_scales_apart(p) }, isa)
 end
 
 local function width_rule(p)
@@ -76,6 +78,7 @@ return {
   format_rule = format_rule,
   exact_rule = exact_rule,
   has_kpe16 = has_kpe16,
+  has_scales_apart = has_scales_apart,
   has_pools = has_pools,
   load_rule = load_rule,
   template = "mla_decode/sm90_raw",

@@ -51,13 +51,15 @@ return {
   },
   rules = {
     shape.cache_rule,
-    function(p)
-      if shape.cache(p).name == "fp8_scales" then return "cache fp8_scales: a token's scales are taken from behind its codes" end
-    end,
     raw.format_rule,
     raw.exact_rule,
     function(p)
       if p.heads * p.q_len <= 16 then return ("%d rows: family sm90_raw serves so few"):format(p.heads * p.q_len) end
+    end,
+    function(p, v)
+      if shape.cache(p).name == "fp8_planar" and v.rows > (v.load == "rows" and 32 or 48) then
+        return ("load=%s and %d rows, and a token's parts in three places: too few registers"):format(v.load, v.rows)
+      end
     end,
     function(p, v)
       if raw.has_pools(p) and p.causal == 1 and p.q_len > 1 and v.rows == 64 then
@@ -71,7 +73,7 @@ return {
   cost = function(p, v, arch)
     local scales = raw.scales_of(p)
     local fields = { rank = p.rank, rope = p.rope, rows = v.rows, load = v.load, scales = scales, page_size = p.page_size,
-      kpe16 = raw.has_kpe16(p) }
+      kpe16 = raw.has_kpe16(p), scales_apart = raw.has_scales_apart(p) }
     local g = mid_plan.make(fields, arch.isa)
     local why = g.refused or protocol.sm90_raw_mid(g, v)
     if why then return { refused = why } end

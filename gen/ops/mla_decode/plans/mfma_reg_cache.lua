@@ -3,7 +3,8 @@
 local ceil_div = require("whole").ceil_div
 local plan = {}
 
-local E4M3FNUZ, DS_MLA, V4, KPE16, SCALES = 2, 3, 4, 5, 6 -- numbers of p.cache
+local E4M3FNUZ, DS_MLA, V4, KPE16, SCALES, PLANAR = 2, 3, 4, 5, 6, 7 -- numbers of p.cache
+local INSIDE = { [DS_MLA] = true, [SCALES] = true, [PLANAR] = true } -- tokens have scales of any size
 local V4_CODES = 448                 -- of its columns, of which the others are of 16 bits
 -- The encoding that v_cvt_pk_f32_fp8 reads, by architecture; gfx90a has no such instruction.
 local CVT = { cdna3 = "e4m3fnuz", cdna4 = "e4m3fn" }
@@ -18,7 +19,7 @@ local PACE = { cvt = 50, bits = 70, inside = 85, powers = 85 }
 
 -- Ways to operands (templates/mla_decode/mfma_reg_cache/bytes.h) and their types.
 local function types(p, isa)
-  local fnuz, inside = p.cache == E4M3FNUZ, p.cache == DS_MLA or p.cache == SCALES
+  local fnuz, inside = p.cache == E4M3FNUZ, INSIDE[p.cache]
   local cvt = CVT[isa.family] == (fnuz and "e4m3fnuz" or "e4m3fn")
   local lifts = isa.family == "cdna2" -- its MFMA takes subnormals for 0
   local size = fnuz and 128 or 256    -- a byte's value over that of its bits
@@ -40,7 +41,7 @@ local function types(p, isa)
 end
 
 function plan.make(p, v, isa)
-  local inside, powers, g = p.cache == DS_MLA or p.cache == SCALES, p.cache == V4, types(p, isa)
+  local inside, powers, g = INSIDE[p.cache], p.cache == V4, types(p, isa)
   local apart = p.cache == KPE16
   local wide = inside or apart -- rope columns of 16 bits
   g.bytes = powers and V4_CODES or wide and p.rank or p.rank + p.rope -- of a row that are K
@@ -56,7 +57,7 @@ function plan.make(p, v, isa)
   g.s_regs = (wide and 4 + 4 * g.groups or 4) * v.blocks
   g.p_regs = 2 * g.terms * g.groups * v.blocks
   g.kv_regs = g.bytes // 16 + (wide and p.rope // 8 or 0) + (inside and 32 or 0) + g.v_bytes * g.nj + (powers and 26 or 0)
-    + ((apart or p.cache == SCALES) and 4 or 0) -- addresses in another tensor
+    + ((apart or p.cache == SCALES) and 4 or p.cache == PLANAR and 8 or 0) -- addresses of what lies elsewhere
   g.q_regs = v.qsrc == "reg" and 4 * g.nq * v.blocks or 16
   g.valu = K_VALU[g.how] * g.bytes // 16 + V_VALU[g.how_v] * g.v_bytes // 4 * g.nj
   if powers then g.valu = g.valu + 280 end -- products, scales, and V's last columns in both types

@@ -17,12 +17,16 @@ local TOKEN = {
 local function up(x, to) return (x + to - 1) // to * to end
 
 -- A tile: bytes of a token, from one to the next (pitch), of all 64. v: rank, rope, load, scales, and kpe16 where rope columns of
--- 16 bits come from another tensor, so that no 16 rows come as one copy; scales_apart where scales do: a warp's 16 rows of codes
--- are two copies, with a chunk left free behind each, and all their scales one.
+-- 16 bits come from another tensor, so that no 16 rows come as one copy; scales_apart where scales lie apart from codes, and rope
+-- columns too: a warp's 16 rows of codes are two copies, with a chunk left free behind each, all their scales one, and their rope
+-- columns as the codes.
 function plan.tile(v)
   if v.scales_apart then
-    local part = 16 * v.rank + 2 * 16 + 16 * 16
-    return { token = v.rank + 16, pitch = v.rank, tile = 4 * part, scales_at = 16 * v.rank + 2 * 16, joined = false }
+    local scales_at = 16 * v.rank + 2 * 16
+    local rope_at = scales_at + 16 * 16
+    local part = rope_at + (v.rope > 0 and 16 * 2 * v.rope + 128 or 0) -- 32 bytes more than a multiple of 128: other banks
+    return { token = v.rank + 16 + 2 * v.rope, pitch = v.rank, tile = 4 * part, scales_at = scales_at, rope_at = rope_at,
+      joined = false }
   end
   local p = { token = v.kpe16 and v.rank + 2 * v.rope or TOKEN[v.scales](v) }
   -- The rows of a matrix of ldmatrix lie in eight different groups of banks where a token's chunks of 16 bytes are odd. Else a

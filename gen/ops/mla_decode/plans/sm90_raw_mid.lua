@@ -10,7 +10,7 @@ local MOST_TILES = 6 -- a longer ring gains nothing
 
 local function up(x, to) return (x + to - 1) // to * to end
 
--- v: rank, rope, rows, load, scales (stored in the cache, for groups of columns; 0: one for all), kpe16, page_size.
+-- v: rank, rope, rows, load, scales (stored in the cache, for groups of columns; 0: one for all), kpe16, scales_apart, page_size.
 -- { refused = reason } when it does not fit.
 function plan.make(v, isa)
   local p = raw.tile(v)
@@ -18,7 +18,7 @@ function plan.make(v, isa)
   -- Scores of 64 rows keep the sums of a group of columns beside those of all before, where tokens hold scales.
   p.loader_regs, p.score_regs, p.value_regs = 56, 120, 168
   if v.scales == 7 and v.rows == 64 then p.loader_regs, p.score_regs, p.value_regs = 48, 128, 168 end
-  if v.scales == 4 and v.rows == 64 then p.loader_regs, p.score_regs, p.value_regs = 64, 128, 160 end
+  if v.scales == 4 and (v.rows == 64 or v.scales_apart) then p.loader_regs, p.score_regs, p.value_regs = 64, 128, 160 end
   p.q_bytes = v.rows * 128 * ((v.rank + v.rope) // 64)
   p.ps = 2 -- places of P: PV of a tile goes on while P of the next one is made
   p.scored = v.scales ~= 4 and v.rows == 64 -- PV of a tile waits for the next one's scores

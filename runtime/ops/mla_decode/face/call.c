@@ -444,7 +444,7 @@ static mlaf_status read_extra(reading *r, int64_t tokens) {
   const mlaf_cache_format *f = mlaf_decode_format(&r->problem, false);
   mlaf_view v;
   if (!k.dims && !c->extra_indices.dims && !c->extra_topk_length.dims) return MLAF_OK;
-  if (!f->aside)
+  if (!f->pools)
     return mlaf_fail(r->err, MLAF_E_ARG, "a second pool is given, which is read beside a cache of fp8_v4: the cache is %s",
                      f->name);
   if (!k.dims || !c->extra_indices.dims)
