@@ -1,5 +1,6 @@
 -- Projections with other work beside them: families NAME_append, whose kernels are those of NAME but for blocks behind the
 -- product's that append the latent rows of the launch's tokens (templates/lib/projection/side.h).
+local formats = require("formats")
 local side = {}
 
 side.SUFFIX = "_append"
@@ -31,6 +32,7 @@ function side.derived(list, op)
       for i, rule in ipairs(base.rules) do family.rules[i + 1] = rule end
       family.rules[1] = function(p)
         if p.append == 0 then return "nothing is appended: " .. name .. " serves it" end
+        return formats.rope_fault(formats.get(side.LAYOUTS[p.append]), p.rope)
       end
       -- A lane multiplies or appends: of registers it is the larger need that counts.
       family.cost = function(p, v, arch)

@@ -70,7 +70,8 @@ test("what an operation does not take is refused by its name", function()
   eq(problem.parse("mla_decode:h16,p0,fp8_scales").cache, 6)
   eq(problem.parse("mla_decode:h16,fp8_planar").cache, 7)
   eq(bytes(formats.get("fp8_scales"), "token", 512, 0), 528)
-  for _, text in ipairs({ "mla_decode:h16,fp8_scales", "mla_append:fp8_scales", "mla_gather_kv_b:h16,fp8_scales" }) do
+  for _, text in ipairs({ "mla_decode:h16,fp8_scales", "mla_append:fp8_scales", "mla_gather_kv_b:h16,fp8_scales",
+    "mla_q_b:h16,append_fp8_scales" }) do
     for _, item in ipairs(space.kernels(problem.parse(text), "gfx942")) do
       ok(item.rejected, "%s: %s serves rope columns that no token has", text, item.name)
     end
