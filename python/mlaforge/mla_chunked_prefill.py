@@ -8,7 +8,7 @@ from .context import _rotate, _struct
 from .entry import entry, explained
 from .fields import PAGE_SIZE
 from .library import I32, I64, PTR, ChunkedArgs, ChunkedDesc, GatherArgs, PrefillArgs, library
-from .mla_gather_kv_b import _cache, _put_scale, put_table
+from .mla_gather_kv_b import FORMATS, _cache, _put_scale, put_table
 from .mla_prefill import DTYPES, _put
 from .tensors import check_page, check_sums, check_tensor, empty, fail, place, row_stride, whole
 
@@ -149,7 +149,8 @@ class ChunkedPrefill:
 
     def _cached(self, batch, kv_cache, block_table, weight, scale, table):
         args = {"scale": 1.0}
-        kind = _cache(args, kv_cache, self._rank, self._rope, self._dtype, self._ctx.target)
+        said = self._layout if FORMATS[self._layout].behind else None  # its rows may be as long as another's
+        kind = _cache(args, kv_cache, self._rank, self._rope, self._dtype, self._ctx.target, said)
         if kind != self._layout:
             fail(f"kv_cache has rows of {kind}, and this was made for {self._layout}")
         del args["page_tokens"]

@@ -95,6 +95,26 @@ class ChunkedPrefillTest(EmulatorTest):
             with self.assertRaisesRegex(mlaforge.MlafError, "q " + FAR):
                 c(c.schedule(FRESH, CACHED), far(q), k, k_pe, v, cache, table, w, out=out, rope_table=turns)
 
+    def test_planar(self):
+        """Tokens of 656 bytes in pages of codes, then scales, then rope columns: the same outputs as of whole tokens."""
+        self.rng, rank, tokens, held = random.Random(3), 512, sum(FRESH), sum(CACHED)
+        row, outs = rank + 16 + 2 * ROPE, []
+        (q, _), (k, _), (k_pe, _) = self.tensor(tokens, HEADS, QK), self.tensor(tokens, HEADS, NOPE), self.tensor(tokens, ROPE)
+        (v, _), (w, _) = self.tensor(tokens, HEADS, VDIM), self.tensor(HEADS * OUT, rank, size=0.125)
+        (latent, _), (rope, _) = self.tensor(held, rank), self.tensor(held, ROPE)
+        slots = [TABLE[r][j // PAGE] * PAGE + j % PAGE for r, n in enumerate(CACHED) for j in range(n)]
+        table, slots = Buffer(self.ctx, (3, 2), "int32", [p for r in TABLE for p in r]), Buffer(self.ctx, (held,), "int64", slots)
+        for layout in ("fp8_ds_mla", "fp8_planar"):
+            page = -(-PAGE * row // rank) * rank if layout == "fp8_planar" else PAGE * row
+            cache = Buffer(self.ctx, (6, PAGE, row), "uint8", [0] * (5 * page + PAGE * row), strides=(page, row, 1))
+            mlaforge.concat_and_cache_mla(latent, rope, cache, slots, layout, None, ctx=self.ctx)
+            with mlaforge.ChunkedPrefill(HEADS, NOPE, ROPE, VDIM, rank, layout=layout, page_tokens=PAGE, chunk_tokens=16, batch=2, tokens=4,
+                                         ctx=self.ctx) as c:
+                outs.append(Buffer(self.ctx, (tokens, HEADS, VDIM), "bfloat16", [0xffff] * (tokens * HEADS * VDIM)))
+                c(c.schedule(FRESH, CACHED), q, k, k_pe, v, cache, table, w, 0.1, out=outs[-1])
+        self.assertEqual(list(values(outs[0])), list(values(outs[1])))
+        self.assertNotIn(0xffff, list(values(outs[0])))
+
     def test_crossover(self):
         self.assertEqual(mlaforge.prefill_crossover(512, 128, 128, 512), 128)
 
