@@ -71,8 +71,8 @@ class BatchMLAPagedAttentionWrapper:
         tokens, shape = queries[-1], (queries[-1], num_heads, head_dim_ckv + head_dim_kpe)
         if self._q is None or self._q.dtype != q_data_type or self._q.shape[0] < tokens or self._q.shape[1:] != shape[1:]:
             self._q = torch.empty(shape, dtype=q_data_type, device=self._device)
-        # One token or Q_MOST: each number has kernels of its own, compiled by the first call that brings it.
-        longest = 1 if max([n for n, _, _ in requests], default=1) <= 1 else Q_MOST
+        # Each number has kernels of its own, compiled by the first call that brings it: so there are five, and no launch has twice the rows.
+        longest = 1 << max(max((n for n, _, _ in requests), default=1) - 1, 0).bit_length()
         self._plan = dict(max_seqlen_q=longest, sm_scale=float(sm_scale), causal=bool(causal), page_size=page_size,
                           mean_kv_len=max(sum(lengths) // max(len(lengths), 1), 1), ctx=self._ctx)
         self._rank, self._tokens = head_dim_ckv, tokens
