@@ -45,6 +45,7 @@ return function(of)
       none = function() return "a kernel of ours" end,
     },
     baselines = baselines(of),
+    absent = of.appends and side.absent or nil,
     rows = function(p) local product = of.product(p) return product.heads * product.outer end,
     model = models.of(of.product),
     -- The model's error depends on the number of blocks.

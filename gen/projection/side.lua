@@ -20,6 +20,12 @@ function side.of(template) return template:match(side.SUFFIX .. "$") ~= nil end
 -- The type of a kernel's arguments, those of its product alone given.
 function side.args(template, args) return side.of(template) and ("beside<%s>"):format(args) or args end
 
+-- Why nothing appends rows of a problem to its cache, where that is so.
+function side.absent(p)
+  local format = formats.get(side.LAYOUTS[p.append])
+  return format and formats.rope_fault(format, p.rope)
+end
+
 -- The families of a list, each but a library's, what comes before one, and those that are for more tokens than rows are appended
 -- beside (`many`), once more with such blocks. `op`: its templates'.
 function side.derived(list, op)
@@ -32,7 +38,7 @@ function side.derived(list, op)
       for i, rule in ipairs(base.rules) do family.rules[i + 1] = rule end
       family.rules[1] = function(p)
         if p.append == 0 then return "nothing is appended: " .. name .. " serves it" end
-        return formats.rope_fault(formats.get(side.LAYOUTS[p.append]), p.rope)
+        return side.absent(p)
       end
       -- A lane multiplies or appends: of registers it is the larger need that counts.
       family.cost = function(p, v, arch)

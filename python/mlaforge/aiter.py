@@ -50,7 +50,7 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
             check_page("kv_buffer", kv_buffer[0] if isinstance(kv_buffer, (tuple, list)) and kv_buffer else kv_buffer, page_size)
         # Plain calls are the compiled module's; it serves none whose outputs are to be made, nor bytes of which only the shapes say what they hold.
         if (block_table is None and seq_lens is None and kv_scale is None and q_scale is None and rope_style is None and cache_format is None and ctx._flash is not None
-                and ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, kv_buffer, o, lse,
+                and ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len) if mean_kv_len else 0, sm_scale, stream, workspace, q, kv_buffer, o, lse,
                              qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_table=rope_table) is not None):
             return o, lse
         tables = qo_indptr, kv_indptr, kv_indices, kv_last_page_lens
