@@ -87,6 +87,17 @@ TEST(a_launch_is_a_block_a_head) {
   assert_int_equal(map->rows, (H - 1) * HEAD_ROWS + V);
 }
 
+/* A schedule of splits has room for the rows, too, in one split and in more, and nothing else has. */
+TEST(splits_have_room_for_rows) {
+  for (uint32_t splits = 1; splits <= 3; splits++) {
+    mlaf_bound b = bound(V), plain = bound(0);
+    for (int i = 0; i < 2; i++) b.stage[i].launch.flags = plain.stage[i].launch.flags = 0;
+    const size_t before = mlaf_decode_workspace(&plain, splits, T), with = mlaf_decode_workspace(&b, splits, T);
+    assert_int_equal(!before, splits == 1);
+    assert_in_range(with, before + T * H * R * 2, before + T * H * R * 2 + MLAF_WORKSPACE_ALIGN);
+  }
+}
+
 static void refused(uint32_t values, mlaf_execute_args a, const char *words) {
   const mlaf_bound b = bound(values);
   mlaf_err err = {MLAF_OK, ""};
