@@ -20,7 +20,7 @@ function side.of(template) return template:match(side.SUFFIX .. "$") ~= nil end
 -- The type of a kernel's arguments, those of its product alone given.
 function side.args(template, args) return side.of(template) and ("beside<%s>"):format(args) or args end
 
--- Why nothing appends rows of a problem to its cache, where that is so.
+-- The reason why nothing appends rows of a problem to its cache; nil: something does.
 function side.absent(p)
   local format = formats.get(side.LAYOUTS[p.append])
   return format and formats.rope_fault(format, p.rope)

@@ -378,57 +378,61 @@ static void spoil(const mlaf_op *op, mlaf_case *c, const mlaf_case_buffer *b, vo
   }
 }
 
-static void try_case(const mlaf_op *op, const mlaf_point *p, int index) {
-  mlaf_case *c = NULL;
-  mlaf_err err = {MLAF_OK, ""};
+/* A case with outputs that nothing wrote yet, all inputs NaN if `blank`. */
+typedef struct tried {
+  bench z;
+  mlaf_case *c;
+  int n;
   mlaf_case_buffer buffers[MLAF_CASE_BUFFERS];
-  mlaf_verify_result v = {.detail = ""};
-  void *outputs[MLAF_CASE_BUFFERS] = {NULL};
-  bench z = {.op = op, .t = op->calls->arguments, .b = {.point = *p, .knob = 1, .stage = {{.threads = 64, .rows_per_wg = 3}}}};
-  assert_int_equal(op->calls->make_case(p, index, 7, MLAF_INJECT_NONE, &c, &err), MLAF_OK);
-  const int n = op->calls->case_buffers(c, &z.b, 1, z.a.bytes, buffers);
-  for (int i = 0; i < n; i++) {
-    const mlaf_case_buffer *b = &buffers[i];
+  void *outputs[MLAF_CASE_BUFFERS];
+} tried;
+
+static tried begin(const mlaf_op *op, const mlaf_point *p, int index, bool blank) {
+  mlaf_err err = {MLAF_OK, ""};
+  tried t = {.z = {.op = op, .t = op->calls->arguments,
+                   .b = {.point = *p, .knob = 1, .stage = {{.threads = 64, .rows_per_wg = 3}}}}};
+  assert_int_equal(op->calls->make_case(p, index, 7, MLAF_INJECT_NONE, &t.c, &err), MLAF_OK);
+  const mlaf_host *h = &((mlaf_made_case *)t.c)->h;
+  for (int i = 0; blank && i < h->table->args->n_tensors; i++)
+    if (!h->table->args->tensors[i].out && h->t[i].data) memset(h->t[i].data, 0xff, mlaf_host_bytes(h, i));
+  t.n = op->calls->case_buffers(t.c, &t.z.b, 1, t.z.a.bytes, t.buffers);
+  for (int i = 0; i < t.n; i++) {
+    const mlaf_case_buffer *b = &t.buffers[i];
     if (b->use == MLAF_USE_NONE) continue;
-    put_64(&z, b->arg, 4096 * (i + 1));
+    put_64(&t.z, b->arg, 4096 * (i + 1));
     if (b->use == MLAF_USE_INPUT) continue;
-    outputs[i] = malloc(b->bytes);
-    if (b->input) memcpy(outputs[i], b->input, b->bytes);
-    else memset(outputs[i], 0x5a, b->bytes);
+    t.outputs[i] = malloc(b->bytes);
+    if (b->input) memcpy(t.outputs[i], b->input, b->bytes);
+    else memset(t.outputs[i], 0x5a, b->bytes);
   }
-  if (check(&z, &err)) fail_msg("%s, case %d: %s", op->name, index, err.text);
-  assert_false(compared(op, c, outputs, "column")); /* nothing was written */
-  answer((mlaf_made_case *)c, outputs);
-  assert_true(compared(op, c, outputs, "") && op->calls->same(c, outputs, outputs, &v));
-  for (int i = 0; i < n; i++)
-    if (outputs[i]) spoil(op, c, &buffers[i], outputs, i);
-  for (int i = 0; i < n; i++) free(outputs[i]);
-  op->calls->free_case(c);
+  return t;
+}
+
+static void end(tried *t) {
+  for (int i = 0; i < t->n; i++) free(t->outputs[i]);
+  t->z.op->calls->free_case(t->c);
+}
+
+static void try_case(const mlaf_op *op, const mlaf_point *p, int index) {
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_verify_result v = {.detail = ""};
+  tried t = begin(op, p, index, false);
+  if (check(&t.z, &err)) fail_msg("%s, case %d: %s", op->name, index, err.text);
+  assert_false(compared(op, t.c, t.outputs, "column")); /* nothing was written */
+  answer((mlaf_made_case *)t.c, t.outputs);
+  assert_true(compared(op, t.c, t.outputs, "") && op->calls->same(t.c, t.outputs, t.outputs, &v));
+  for (int i = 0; i < t.n; i++)
+    if (t.outputs[i]) spoil(op, t.c, &t.buffers[i], t.outputs, i);
+  end(&t);
 }
 
 /* Inputs of NaN alone have answers of NaN alone: they agree, and nothing was compared. */
 static int64_t compared_of(const mlaf_op *op, const mlaf_point *p, int index, bool blank) {
-  mlaf_case *c = NULL;
-  mlaf_err err = {MLAF_OK, ""};
-  mlaf_case_buffer buffers[MLAF_CASE_BUFFERS];
   mlaf_verify_result v = {.detail = ""};
-  void *outputs[MLAF_CASE_BUFFERS] = {NULL};
-  bench z = {.op = op, .t = op->calls->arguments, .b = {.point = *p, .knob = 1, .stage = {{.threads = 64, .rows_per_wg = 3}}}};
-  assert_int_equal(op->calls->make_case(p, index, 7, MLAF_INJECT_NONE, &c, &err), MLAF_OK);
-  const mlaf_host *h = &((mlaf_made_case *)c)->h;
-  for (int i = 0; blank && i < h->table->args->n_tensors; i++)
-    if (!h->table->args->tensors[i].out && h->t[i].data) memset(h->t[i].data, 0xff, mlaf_host_bytes(h, i));
-  const int n = op->calls->case_buffers(c, &z.b, 1, z.a.bytes, buffers);
-  for (int i = 0; i < n; i++) {
-    const mlaf_case_buffer *b = &buffers[i];
-    if (b->use == MLAF_USE_NONE || b->use == MLAF_USE_INPUT) continue;
-    outputs[i] = malloc(b->bytes);
-    if (b->input) memcpy(outputs[i], b->input, b->bytes);
-  }
-  answer((mlaf_made_case *)c, outputs);
-  if (!op->calls->compare(c, outputs, &v)) fail_msg("%s: %s", op->name, v.detail);
-  for (int i = 0; i < n; i++) free(outputs[i]);
-  op->calls->free_case(c);
+  tried t = begin(op, p, index, blank);
+  answer((mlaf_made_case *)t.c, t.outputs);
+  if (!op->calls->compare(t.c, t.outputs, &v)) fail_msg("%s: %s", op->name, v.detail);
+  end(&t);
   return v.compared;
 }
 

@@ -58,7 +58,7 @@ template <typename T>
 MLAF_DEV T load_rope(const cache& kv, const place& p, u32 lane_bytes, int at, int lane) {
   return cache_load<T>(p.rope, row_in(p, lane & 15) * ROPE_BYTES + lane_bytes, at);
 }
-// The same of its four tokens in V, 4(l/16)+r, and their scales.
+// A lane's share of its four tokens in V, 4(l/16)+r, and their scales.
 template <typename T>
 MLAF_DEV void load_v(T (&v)[4], const cache& kv, const place& p, u32 lane_bytes, int at, int lane) {
 #pragma unroll

@@ -50,7 +50,7 @@ MLAF_DEV void copy_pair_of_boxes(u32 smem, char* base, place& at, u32 in_box, in
   barrier_arrive_after_copies(full_barrier(smem, second.slot));
   advance(at, 2);
 }
-// As make_rows(), of ids that a lane has of its two tokens, `token` + lane and 32 behind that.
+// Rows as make_rows() has them, of ids that a lane has of its two tokens, `token` + lane and 32 behind that.
 MLAF_DEV bool put_rows(u32 table, const u32 (&ids)[2], int pages, int token, int last) {
   const int lane = lane_now();
 #pragma unroll

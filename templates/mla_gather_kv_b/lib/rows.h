@@ -77,7 +77,7 @@ MLAF_DEV word4 nan8() {
 }
 
 //@ if planar then
-// Where a part of so many bytes a token begins in a page, as the row's token has it; `before`: bytes a token of those before it.
+// The begin of a part of so many bytes a token in a page, for the row's token; `before`: bytes a token of the parts before it.
 MLAF_DEV i64 part_of(const mlaf_gather_kv_b_kernel_args& a, i64 row, int before, int bytes) {
   const i64 slot = row >> SLOT_AT;
   return address_of(row) - slot * a.cache_row + (i64)a.page_tokens * before + slot * bytes;

@@ -9,7 +9,7 @@ local ceil_div = shape.ceil_div
 local times = require("ops/mla_decode/times").measured.sm90_raw
 local CACHES = { e4m3fn = 0, fp8_ds_mla = 4 } -- scales of a token, of formats whose bytes lie in one row
 local POOLS = { fp8_v4 = 7 }                  -- those of formats that have them behind a page's rows
--- Those of formats whose rope columns, of 16 bits, or scales lie in another tensor, or both behind a page's rows.
+-- Scales of formats whose rope columns, of 16 bits, or scales lie in another tensor, or both behind a page's rows.
 local APART = { kpe16 = 0, fp8_scales = 4, fp8_planar = 4 }
 local MOST_GROUPS = 4                         -- row groups that read the same tokens through L2
 
