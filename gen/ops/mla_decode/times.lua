@@ -111,8 +111,8 @@ return {
     once = 0.09,
     -- The factor of a tile's time against boxes of 64 tokens: rows copied one by one, small boxes (docs/lab/perf-log/pages.md).
     scattered = { sm90_many_gather = 1.05, sm90_mid_gather = 1.04, sm90_few = 1.06,
-      -- The factor of sm90_mid_gather where no index lists may come: of 10 batches of 229 to 3338 tokens it took 1.05 to 1.5 times
-      -- as long beside sm90_many_gather as modelled with 1.04. One NVIDIA H200, 2026-11-30.
+      -- The factor of sm90_mid_gather where no index lists may come: of 10 batches of 229 to 3338 tokens it took 1.05 to 1.5
+      -- times as long beside sm90_many_gather as modelled with 1.04. One NVIDIA H200, 2026-11-30.
       no_lists = 1.14 },
     small_boxes = { sm90_many = 1.05 },
     -- A batch that is cut, in pages of no multiple of 64 tokens: share of the estimate, up to so many pieces of a request. By the
