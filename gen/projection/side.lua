@@ -1,13 +1,12 @@
 -- Projections with other work beside them: families NAME_append, whose kernels are those of NAME but for blocks behind the
 -- product's that append the latent rows of the launch's tokens (templates/lib/projection/side.h).
-local formats = require("formats")
+local loader = ...
+local formats = loader.require("formats") -- by value: templates of every format require this file
 local side = {}
 
 side.SUFFIX = "_append"
 -- Fields of a problem that say what is appended; beside them the rope columns' and the type are the projection's.
 side.FIELDS = { "append", "append_norm", "append_style", "rank" }
--- 1, 2, .. of `append`; fp8_v4 has columns of its own, which no projection of a layer makes.
-side.LAYOUTS = { "paged", "split", "fp8_ds_mla", "e4m3fn", "e4m3fnuz", false, "kpe16", "fp8_scales", "fp8_planar" }
 side.STYLES = { [0] = "pairs", "halves", "unrotated" }
 side.FLAG = 128 -- MLAF_KERNEL_SECOND
 -- A problem fused with the q absorb: its field, and the flag of such kernels.
@@ -20,10 +19,16 @@ function side.of(template) return template:match(side.SUFFIX .. "$") ~= nil end
 -- The type of a kernel's arguments, those of its product alone given.
 function side.args(template, args) return side.of(template) and ("beside<%s>"):format(args) or args end
 
+-- The name of the format that `append`, from 1 on, means; nil: it has columns of its own, which no projection of a layer makes.
+function side.layout(append)
+  local format = formats.of("mla_append")[append]
+  return format and not formats.own_columns(format) and format.name or nil
+end
+
 -- The reason why nothing appends rows of a problem to its cache; nil: something does.
 function side.absent(p)
-  local format = formats.get(side.LAYOUTS[p.append])
-  return format and formats.rope_fault(format, p.rope)
+  local format = side.layout(p.append)
+  return format and formats.rope_fault(formats.get(format), p.rope)
 end
 
 -- The families of a list, each but a library's, what comes before one, and those that are for more tokens than rows are appended

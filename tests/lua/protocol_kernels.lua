@@ -34,15 +34,15 @@ return function(loader, entries)
     return model("sm90_mid").of(plan("sm90_mid").make(v, isa), v)
   end
   function of.sm90_raw(p, x)
-    local raw = loader.require("ops/mla_decode/families/sm90_raw")
+    local f = loader.require("ops/mla_decode/families/sm90_raw").format_of(p)
     local v = { rank = p.rank, rope = p.rope, rows = x.rows, cluster = x.cluster, schedule = x.schedule, load = x.load,
-      scales = raw.scales_of(p), kpe16 = raw.has_kpe16(p), scales_apart = raw.has_scales_apart(p), page_size = p.page_size }
+      scales = f.scales, kpe16 = f.kpe16, scales_apart = f.scales_apart, page_size = p.page_size }
     return model("sm90_raw").of(plan("sm90_raw").make(v, isa), v)
   end
   function of.sm90_raw_mid(p, x)
-    local raw = loader.require("ops/mla_decode/families/sm90_raw")
-    local v = { rank = p.rank, rope = p.rope, rows = x.rows, load = x.load, schedule = x.schedule, scales = raw.scales_of(p),
-      kpe16 = raw.has_kpe16(p), scales_apart = raw.has_scales_apart(p), page_size = p.page_size }
+    local f = loader.require("ops/mla_decode/families/sm90_raw").format_of(p)
+    local v = { rank = p.rank, rope = p.rope, rows = x.rows, load = x.load, schedule = x.schedule, scales = f.scales,
+      kpe16 = f.kpe16, scales_apart = f.scales_apart, page_size = p.page_size }
     return model("sm90_raw_mid").of(plan("sm90_raw_mid").make(v, isa), v)
   end
   function of.sm90_small_rank(p, x) return model("sm90_small_rank").of(plan("sm90_small_rank").make(p.rank, p.rope),

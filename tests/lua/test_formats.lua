@@ -47,9 +47,9 @@ test("an operation's formats are its field's words, by numbers without gaps", fu
     end
   end
   -- No block beside a projection of a layer appends formats with columns of their own.
-  local beside = loader.require("projection/side").LAYOUTS
+  local beside = loader.require("projection/side").layout
   for i, f in ipairs(formats.of("mla_append")) do
-    eq(beside[i], not formats.own_columns(f) and f.name, "what blocks beside a projection append")
+    eq(beside(i), not formats.own_columns(f) and f.name or nil, "what blocks beside a projection append")
   end
   for _, f in ipairs(formats.list) do
     for op in sorted(f.takes) do ok(#formats.words(op) > 0, "%s is taken by %s, which has no formats", f.name, op) end
@@ -80,6 +80,67 @@ test("what an operation does not take is refused by its name", function()
   eq(problem.parse("mla_append:r448,p64,fp8_v4").layout, "fp8_v4")
   raises(function() problem.parse("mla_q_scale:h16,fp8_v4") end, "bad field 'fp8_v4'")
   eq(problem.parse("mla_append:fp8_ds_mla").layout, "fp8_ds_mla")
+end)
+
+-- A row more: fp8_ds_mla in AMD's encoding.
+local ROW = [[
+  { name = "ds_mla_fnuz", takes = { mla_append = 9, mla_gather_kv_b = 9, mla_decode = 9 }, token = "fp8_ds_mla in AMD's encoding",
+    streams = { latent("e4m3fnuz"), { of = "scales", type = "fp32", columns = 4, group = 128 }, rope("dtype") },
+    scale = "stored" },
+]]
+local FORMATS = "gen/formats.lua"
+
+test("one more format of a known kind is a row, and kernels that exist keep their identity", function()
+  local more = T.quick_loader()
+  local read = more.host.read
+  more.host.read = function(path)
+    local text = read(path)
+    return path == FORMATS and text:gsub("\n}\n\nlocal by_name", "\n" .. ROW .. "}\n\nlocal by_name", 1) or text
+  end
+  local problem, space, emit = more.require("problem"), more.require("space"), more.require("emit")
+  for text, families in sorted({ ["mla_append:%s"] = 1, ["mla_gather_kv_b:h16,%s"] = 1, ["mla_decode:h16,%s"] = 1,
+    ["mla_q_b:h16,append_%s"] = 1 }) do
+    for _, target in ipairs({ "gfx942", "gfx950", "sm_90a" }) do
+      local seen, n = {}, 0
+      for _, item in ipairs(space.kernels(problem.parse(text:format("ds_mla_fnuz")), target)) do
+        local k = item.kernel
+        if not item.rejected and not seen[k.template] then
+          seen[k.template], n = true, n + 1
+          local source = more.suffix(k.template) ~= ".lib" and emit.render(k.template, k.params, target)
+          -- Only gfx942's instruction reads e4m3fnuz: elsewhere bytes of it are no e4m3fn at twice their value.
+          ok(not source or not source:find("without_minus_zero", 1, true), "%s reads e4m3fnuz as e4m3fn", target)
+          eq(more.template_hash(k.template, target), loader.template_hash(k.template, target), k.template)
+        end
+      end
+      ok(n >= families, "%s on %s: kernels of %d templates serve it", text, target, n)
+    end
+  end
+end)
+
+test("what templates see of a format stays", function()
+  local parts = loader.require("parts")
+  local seen = {}
+  for _, op in ipairs(formats.operations) do
+    for _, f in ipairs(formats.of(op)) do
+      local p = parts.of(op, f.name)
+      local s = p.scales
+      local words = { p.bits, p.fnuz and "fnuz" or "", p.one_scale and "one_scale" or "", p.tiles and "tiles" or "",
+        p.powers and "powers" or "", p.paged and "paged" or "", p.pools and "pools" or "", p.own and "own" or "",
+        p.rope.none and "none" or p.rope.place .. " " .. p.rope.size .. " " .. p.rope.text,
+        s and ("%s %d x %d of %d at %s"):format(s.place, s.count, s.size, s.group, tostring(s.text)) or "" }
+      seen[f.name] = table.concat(words, " "):gsub(" +", " "):gsub(" $", "")
+    end
+  end
+  for name, words in sorted({
+    paged = "16 row 2 2 * R", split = "16 tensor 2 0",
+    fp8_ds_mla = "8 tiles row 2 R + 16 row 4 x 4 of 128 at R",
+    e4m3fn = "8 one_scale row 1 R", e4m3fnuz = "8 fnuz one_scale row 1 R", kpe16 = "8 one_scale tensor 2 0",
+    fp8_v4 = "8 powers paged pools own row 2 R page 7 x 1 of 64 at nil",
+    fp8_planar = "8 tiles paged page 2 R + 16 page 4 x 4 of 128 at R",
+    fp8_scales = "8 tiles none tensor 4 x 4 of 128 at 0",
+  }) do
+    eq(seen[name], words, name)
+  end
 end)
 
 -- The first kernel that serves a problem, as text.

@@ -1,7 +1,7 @@
 //@ local side = require("projection/side")
 //@ if side.of(template) then
 //@ needs("THREADS", "TILES")
-//@ local layout, style = side.LAYOUTS[append], side.STYLES[append_style]
+//@ local layout, style = side.layout(append), side.STYLES[append_style]
 //@ contract(layout and style, "no layout %d or rope style %d of what is appended", append, append_style)
 //@ contract(rank % 32 == 0 and rank >= 32 and rank <= 512, "rank %d is not a multiple of 32 in 32..512", rank)
 //@ contract(rope == 0 or rope == 32 or rope == 64, "rope %d is not 0, 32 or 64", rope)

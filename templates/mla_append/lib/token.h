@@ -1,23 +1,25 @@
 //@ -- A token's latent row and rope columns, by a warp (wave): normed, rotated, cast or quantised, written to its slot. Of
 //@ -- mla_append's kernel, and of the blocks that append beside another product (lib/projection/side.h).
 //@ needs("LANES", "R", "CHUNKS", "ROUNDS", "APPEND_NEVER", "APPEND_POWER_OF_TWO", "APPEND_TABLE_16")
-//@ local planar = layout == "fp8_planar" -- scales behind a page's rows, rope columns behind those
-//@ local tiles = layout == "fp8_ds_mla" or layout == "fp8_scales" or planar
-//@ local flat = layout == "e4m3fn" or layout == "e4m3fnuz" or layout == "kpe16"
-//@ local plain, aside = layout == "paged" or layout == "split", layout == "fp8_v4"
-//@ local apart = layout == "split" or layout == "kpe16" -- rope columns lie in a tensor of their own; or scales do:
-//@ local beside = layout == "fp8_scales" or planar
+//@ local f = require("parts").of("mla_append", layout)
+//@ local plain, flat, scales = f.bits == 16, f.one_scale, f.scales
+//@ local tiles, aside = f.tiles, f.powers -- which are behind a page's rows
+//@ local apart = f.rope.place == "tensor"
+//@ local beside = tiles and scales.place ~= "row" -- in a tensor of their own, or behind a page's rows, and rope columns, too:
+//@ local planar = f.rope.place == "page"
+//@ local scales_at = beside and "to.rope" or tiles and "to.latent + " .. scales.text
 //@ local turns = rope > 0 and style ~= "unrotated"
 //@ if rope > 0 then
 //@ include("mla_append/lib/rotate.h", { style = style })
 //@ end
 //@ if not plain then
-//@ local hardware = layout ~= "e4m3fnuz" and arch.wave == 32 and arch.sm >= 89
-//@ include("mla_append/lib/fp8.h", { fnuz = layout == "e4m3fnuz", hardware = hardware })
+//@ local hardware = not f.fnuz and arch.wave == 32 and arch.sm >= 89
+//@ include("mla_append/lib/fp8.h", { fnuz = f.fnuz, hardware = hardware })
 //@ end
 
-//@ local lanes = aside and 8 or 16 -- of a tile of 64 or 128 columns
-//@ if tiles or aside then
+//@ local lanes, slots = scales and scales.group // 8, scales and scales.slots -- of a tile of 64 or 128 columns; of scales
+//@ local largest = f.fnuz and "240.0f" or "448.0f"
+//@ if scales then
 // Over the ${lanes} lanes that hold a tile of ${8 * lanes} columns.
 MLAF_DEV float max_of_tile(float x, int lane) {
 #pragma unroll
@@ -37,9 +39,9 @@ MLAF_DEV float scale_of(float most, bool) {
 MLAF_DEV float scale_of(float most, bool power_of_two) {
   if (most == infinity()) return most;
 //@ end
-  const float x = most * inverse(448.0f);
+  const float x = most * inverse(${largest});
   // most / 448, correctly rounded; 1e-4 and the least normal number are what writers of such caches take for a tile of zeros.
-  const float exact = multiply_add(multiply_add(-x, 448.0f, most), inverse(448.0f), x);
+  const float exact = multiply_add(multiply_add(-x, ${largest}, most), inverse(${largest}), x);
 //@ if aside then
   const u32 u = bits_of(exact);
 //@ else
@@ -75,8 +77,9 @@ MLAF_DEV place place_of(const mlaf_append_kernel_args& a, i64 slot) {
   p.${aside and "scales" or "rope"} = a.rope + page * a.rope_page + row * a.rope_row;
 //@ end
 //@ if planar then
+//@   local n = scales.bytes
   // Rows of other lengths than scales have both.
-  p.columns = p.rope + (a.rope_row == 16 ? 16 * (i64)a.page_tokens + row * ${2 * rope - 16} : 16);
+  p.columns = p.rope + (a.rope_row == ${n} ? ${n} * (i64)a.page_tokens + row * ${2 * rope - n} : ${n});
 //@ end
   return p;
 }
@@ -165,8 +168,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   const float factor = inverse_root(multiply_add(sum, ${f32(1.0 / rank)}, a.eps));
 //@ end
 //@ if rope > 0 then
-//@ local behind = plain and 2 * rank or (flat or aside) and rank or rank + 16 -- bytes of the row before them
-  char* const rope = ${planar and "to.columns" or apart and "to.rope" or "to.latent + " .. behind};
+  char* const rope = ${planar and "to.columns" or apart and "to.rope" or "to.latent + " .. f.rope.at(rank, rope)};
   const bool wanted = mine && a.kpe_out;
 //@   if turns then
   float v[ITEM_CHUNKS][8]; // of all lanes, mine or not: without a branch this runs between the norm's exchanges
@@ -219,18 +221,16 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
     divide(v, scale, inverse(scale));
     if (there) store(to.latent + 8 * chunk, encode(v));
 //@     if aside then
-    if (chunk % 8 == 0 && chunk < 64) // the eighth is empty
-      store(to.scales + chunk / 8, (unsigned char)(there ? bits_of(scale) >> 23 : 0));
-//@     elseif beside then
-    if (chunk % 16 == 0 && chunk < 64) store(to.rope + chunk / 4, there ? scale : 0.0f); // fewer tiles than four: 0
-//@     else
-    if (chunk % 16 == 0 && chunk < 64) store(to.latent + R + chunk / 4, there ? scale : 0.0f); // fewer tiles than four: 0
+    if (chunk % ${lanes} == 0 && chunk < ${lanes * slots}) // the eighth is empty
+      store(to.scales + chunk / ${lanes}, (unsigned char)(there ? bits_of(scale) >> 23 : 0));
+//@     else -- fewer tiles than four: 0
+    if (chunk % ${lanes} == 0 && chunk < ${lanes * slots}) store(${scales_at} + chunk / ${lanes // 4}, there ? scale : 0.0f);
 //@     end
 //@   end
 //@ end
   }
-//@ if tiles and ceil_div(rank // 8, arch.wave) * arch.wave < 64 then
+//@ if tiles and ceil_div(rank // 8, arch.wave) * arch.wave < lanes * slots then
   if (lane == 0)
-    for (int tile = ROUNDS * LANES / 16; tile < 4; tile++) store(${beside and "to.rope" or "to.latent + R"} + 4 * tile, 0.0f);
+    for (int tile = ROUNDS * LANES / ${lanes}; tile < ${slots}; tile++) store(${scales_at} + 4 * tile, 0.0f);
 //@ end
 }

@@ -17,12 +17,13 @@ MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
 // The first `rows` of a warp's 16, from `row` on, or of each lane its own row. joined: a token is one run of bytes.
 MLAF_DEV void bring(const mlaf_decode_args& a, u32 to, u32 row, int rows, u32 full, bool joined) {
   const int lane = threadIdx.x & 31, mine = lane % 16;
-//@ if cache == 6 then include("mla_decode/sm90_raw/bring_scales.h", { at_once = at_once, scales_at = scales_at })
-//@ elseif cache == 7 then
+//@ if planar then
 //@   include("mla_decode/sm90_raw/bring_planar.h", { at_once = at_once, scales_at = scales_at, rope_at = rope_at })
+//@ elseif scales_apart then
+//@   include("mla_decode/sm90_raw/bring_scales.h", { at_once = at_once, scales_at = scales_at })
 //@ else
 //@ if at_once > 1 then
-//@   if cache ~= 5 then -- whose rows do not lie side by side in shared memory
+//@   if not kpe16 then -- whose rows do not lie side by side in shared memory
   if (joined && a.ckv_row_stride == TOKEN) {
     if (lane == 0 && rows > 0) copy_bytes(to, a.ckv + (u64)row * TOKEN, rows * TOKEN, full);
     return;

@@ -8,15 +8,17 @@
 //@ if joined then
 MLAF_DEV int token_at(int position) { return position % 8 / 2 * 16 + position / 8 * 2 + position % 2; }
 MLAF_DEV int place_of(int token) { return token * PITCH + token / 16 * 16; }
-//@ elseif cache == 6 then
+//@ elseif scales_apart then
 MLAF_DEV int token_at(int position) { return position % 8 * 8 + position / 8; }
-MLAF_DEV int place_of(int token) { return token * PITCH + token / 8 * 16 + token / 16 * 256; }
-MLAF_DEV int scales_of(int token) { return token / 16 * (TILE / 4) + ${scales_at} + token % 16 * 16; }
-//@ elseif cache == 7 then
-MLAF_DEV int token_at(int position) { return position % 8 * 8 + position / 8; }
+//@   if planar then
 MLAF_DEV int place_of(int token) { return token / 16 * (TILE / 4) + token % 16 * PITCH + token % 16 / 8 * 16; }
+//@   else
+MLAF_DEV int place_of(int token) { return token * PITCH + token / 8 * 16 + token / 16 * 256; }
+//@   end
 MLAF_DEV int scales_of(int token) { return token / 16 * (TILE / 4) + ${scales_at} + token % 16 * 16; }
+//@   if planar then
 MLAF_DEV int rope_of(int token) { return token / 16 * (TILE / 4) + ${rope_at} + token % 16 * (2 * ROPE) + token % 16 / 8 * 16; }
+//@   end
 //@ else
 MLAF_DEV int token_at(int position) { return position; }
 MLAF_DEV int place_of(int token) { return token * PITCH; }

@@ -1,6 +1,7 @@
 // The matrix products of a tile of raw bytes (mma.h). Handed over: scales (groups of columns that each token has a scale for; 0:
 // none), kind (the problem's type), step_8; kpe16: behind a token's codes, which have one scale, come its rope columns of that
-// type; scales_apart: scales lie side by side.
+// type; scales_apart: scales lie side by side; planar: rope columns lie apart,
+// too, at rope_at of the lane's row.
 //@ needs("AHEAD", "BUFFERS", "GROUPS", "N", "NV", "PITCH", "P_SLAB", "Q_SLAB", "R", "STEP_16", "TOKEN")
 
 // S^T of a tile. at: of the row that the lane has the address for; q: operand() of Q.
@@ -11,7 +12,6 @@ struct token_scales {
   float of[2][GROUPS];
 };
 
-//@ local planar = cache == 7 -- rope columns lie apart, too: rope_at, of the lane's row
 MLAF_DEV void scores(u32 at, u32 scales_at, u32 q, float (&s)[N / 2], token_scales& scales${planar and ", u32 rope_at" or ""}) {
   constexpr int STEPS = NV * 2, EACH = R / GROUPS; // of 16 columns in each of two groups; columns of a group
   const int second = threadIdx.x % 32 / 16;

@@ -208,7 +208,7 @@ MLAF_DEV void scores(u32 at, u32 q, float (&s)[N / 2]${kpe16 and ", float latent
 //@ local ones = "i % (TOKEN / 16) * 16 == TOKEN_ROW ? make_uint4(0x7f7f7f7f, 0x7f7f7f7f, 0, 0) : "
 //@ local value = (pools and ones or "") .. "make_uint4"
 MLAF_DEV void clear_rows(char* tile, int valid) {
-//@ if scales_apart then include("mla_decode/sm90_raw/clear_apart.h")
+//@ if scales_apart then include("mla_decode/sm90_raw/clear_apart.h", { planar = planar })
 //@ else
   for (int i = valid * (TOKEN / 16) + (int)threadIdx.x % 128; i < 64 * (TOKEN / 16); i += 128)
     *(uint4*)(tile + place_of(i / (TOKEN / 16)) + i % (TOKEN / 16) * 16) = ${value}(0, 0, 0, 0);

@@ -15,14 +15,16 @@
 // x_2i+1), or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
 //@ needs("R", "H", "N", "OUT")
 
-//@ local planar = layout == "fp8_planar"
-//@ local aside = layout == "fp8_v4" or planar
+//@ local f = require("parts").of("mla_gather_kv_b", layout)
+//@ local plain, scales = f.bits == 16, f.scales
+//@ local powers, aside = f.powers, f.paged
+//@ local tile = scales and scales.group // 8 -- chunks that share one
 //@ if aside then
 constexpr int SLOT_AT = 44; // from this bit on a row's place in its page stands beside its address
 MLAF_DEV i64 address_of(i64 row) { return row & ((i64)1 << SLOT_AT) - 1; }
 
 //@ end
-//@ local apart = layout == "kpe16" -- rope columns lie in another tensor, and there is a scale
+//@ local apart = f.one_scale and f.rope.place == "tensor"
 //@ local row_bytes, num_pages = apart and "(u32)a.cache_row" or "a.cache_row", apart and "(a.cache_row >> 32)" or "a.num_pages"
 // The begin of a token's row. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
@@ -53,8 +55,8 @@ MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
 //@ end
 }
 
-//@ if layout ~= "paged" and layout ~= "split" then
-//@ local fnuz = layout == "e4m3fnuz"
+//@ if not plain then
+//@ local fnuz = f.fnuz
 // One byte of e4m3: the bits of a f16 that is 2^-${fnuz and 7 or 8} of it, whose subnormals are f16's.
 MLAF_DEV float decode1(u32 code) {
   const unsigned short half = (unsigned short)((code & 0x7fu) << 7 | (code & 0x80u) << 8);
@@ -76,13 +78,13 @@ MLAF_DEV word4 nan8() {
   return words(two, two, two, two);
 }
 
-//@ if planar then
+//@ if aside and not powers then
 // The begin of a part of so many bytes a token in a page, for the row's token; `before`: bytes a token of the parts before it.
 MLAF_DEV i64 part_of(const mlaf_gather_kv_b_kernel_args& a, i64 row, int before, int bytes) {
   const i64 slot = row >> SLOT_AT;
   return address_of(row) - slot * a.cache_row + (i64)a.page_tokens * before + slot * bytes;
 }
-//@ elseif aside then
+//@ elseif powers then
 // The power of two of columns 8c .. 8c+7 of a row.
 MLAF_DEV float power_of(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
   const i64 slot = row >> SLOT_AT, scales = address_of(row) + (a.page_tokens - slot) * a.cache_row + 8 * slot;
@@ -93,26 +95,26 @@ MLAF_DEV float power_of(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
 // Columns 8c .. 8c+7 of a row's latent.
 MLAF_DEV word4 latent8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
   if (row < 0) return row == NO_TOKEN ? words(0, 0, 0, 0) : nan8();
-//@ if layout == "paged" or layout == "split" then
+//@ if plain then
   return load<word4>(a.cache + row + 16 * c);
-//@ elseif planar then
-  const float scale = load<float>(a.cache + part_of(a, row, R, 16) + 4 * (c / 16));
-  return decode8(load<word2>(a.cache + address_of(row) + 8 * c), tidy(scale));
-//@ elseif aside then
-  return decode8(load<word2>(a.cache + address_of(row) + 8 * c), power_of(a, row, c));
-//@ elseif layout == "fp8_ds_mla" then
-  return decode8(load<word2>(a.cache + row + 8 * c), tidy(load<float>(a.cache + row + R + 4 * (c / 16))));
-//@ elseif layout == "fp8_scales" then
-  const float scale = load<float>((const float*)(a.kpe + row / a.cache_row * a.kpe_row) + c / 16);
-  return decode8(load<word2>(a.cache + row + 8 * c), tidy(scale));
-//@ else
+//@ elseif f.one_scale then
   return decode8(load<word2>(a.cache + row + 8 * c), 1.0f);
+//@ elseif powers then
+  return decode8(load<word2>(a.cache + address_of(row) + 8 * c), power_of(a, row, c));
+//@ elseif scales.place == "page" then
+  const float scale = load<float>(a.cache + part_of(a, row, ${scales.text}, ${scales.bytes}) + 4 * (c / ${tile}));
+  return decode8(load<word2>(a.cache + address_of(row) + 8 * c), tidy(scale));
+//@ elseif scales.place == "row" then
+  return decode8(load<word2>(a.cache + row + 8 * c), tidy(load<float>(a.cache + row + ${scales.text} + 4 * (c / ${tile}))));
+//@ else
+  const float scale = load<float>((const float*)(a.kpe + row / a.cache_row * a.kpe_row) + c / ${tile});
+  return decode8(load<word2>(a.cache + row + 8 * c), tidy(scale));
 //@ end
 }
 
 // Factor that the products are still to be multiplied by.
 MLAF_DEV float scale_behind(const mlaf_gather_kv_b_kernel_args& a) {
-//@ if layout == "e4m3fn" or layout == "e4m3fnuz" or layout == "kpe16" then
+//@ if f.one_scale then
   return tidy(a.scale_at ? load<float>(a.scale_at) : a.scale);
 //@ else
   return 1.0f;
@@ -122,19 +124,15 @@ MLAF_DEV float scale_behind(const mlaf_gather_kv_b_kernel_args& a) {
 //@ if rope > 0 then
 MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, float scale) {
   if (row < 0) return nan8();
-//@ if layout == "paged" then
-  return load<word4>(a.cache + row + 2 * R + 16 * c);
-//@ elseif layout == "split" or apart then
+//@ if f.rope.place == "tensor" then
 //@ local kpe = apart and "(const char*)a.num_pages" or "a.kpe" -- row n of the one is row n of the other
   return load<word4>(${kpe} + row / ${row_bytes} * a.kpe_row + 16 * c);
-//@ elseif planar then
-  return load<word4>(a.cache + part_of(a, row, R + 16, ${2 * rope}) + 16 * c);
-//@ elseif aside then
-  return load<word4>(a.cache + address_of(row) + R + 16 * c);
-//@ elseif layout == "fp8_ds_mla" then
-  return load<word4>(a.cache + row + R + 16 + 16 * c);
+//@ elseif f.rope.place == "page" then
+  return load<word4>(a.cache + part_of(a, row, ${f.rope.text}, ${2 * rope}) + 16 * c);
+//@ elseif f.rope.size == 2 then
+  return load<word4>(a.cache + ${aside and "address_of(row)" or "row"} + ${f.rope.text} + 16 * c);
 //@ else
-  return decode8(load<word2>(a.cache + row + R + 8 * c), scale);
+  return decode8(load<word2>(a.cache + row + ${f.rope.text} + 8 * c), scale);
 //@ end
 }
 

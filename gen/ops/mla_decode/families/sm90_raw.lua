@@ -3,23 +3,16 @@ local shape = require("ops/mla_decode/shape")
 local hopper = require("ops/mla_decode/hopper")
 local partials = require("ops/mla_decode/partials")
 local protocol = require("ops/mla_decode/protocol/rules")
+local parts = require("parts")
 local raw_plan = require("ops/mla_decode/plans/sm90_raw")
 local ceil_div = shape.ceil_div
 
 local times = require("ops/mla_decode/times").measured.sm90_raw
-local CACHES = { e4m3fn = 0, fp8_ds_mla = 4 } -- scales of a token, of formats whose bytes lie in one row
-local POOLS = { fp8_v4 = 7 }                  -- those of formats that have them behind a page's rows
--- Scales of formats whose rope columns, of 16 bits, or scales lie in another tensor, or both behind a page's rows.
-local APART = { kpe16 = 0, fp8_scales = 4, fp8_planar = 4 }
-local MOST_GROUPS = 4                         -- row groups that read the same tokens through L2
+local MOST_GROUPS = 4 -- row groups that read the same tokens through L2
 
-local function scales_of(p)
-  local name = shape.cache(p).name
-  return CACHES[name] or POOLS[name] or APART[name]
-end
-local function has_kpe16(p) return shape.cache(p).name == "kpe16" end
-local function has_scales_apart(p) return APART[shape.cache(p).name] == 4 end
-local function has_pools(p) return POOLS[shape.cache(p).name] ~= nil end
+local function format_of(p) return raw_plan.format(parts.of("mla_decode", p.cache)) end
+local function scales_of(p) return format_of(p).scales end
+local function has_pools(p) return format_of(p).pools end
 
 -- Nanoseconds of a launch.
 local function nanoseconds(p, v, arch, slots, lists)
@@ -36,25 +29,18 @@ local function nanoseconds(p, v, arch, slots, lists)
 end
 
 local function plan_of(p, v, isa)
+  local f = format_of(p)
   return raw_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, cluster = v.cluster, schedule = v.schedule, load = v.load,
-    scales = scales_of(p), page_size = p.page_size, kpe16 = has_kpe16(p),
-    scales_apart = has_scales_apart(p) }, isa)
-end
-
-local function width_rule(p)
-  local rope = shape.cache(p).name == "fp8_scales" and 0 or 64
-  if p.rank ~= 512 or p.rope ~= rope then return ("rank %d, rope %d: written for 512 and %d"):format(p.rank, p.rope, rope) end
-end
-
-local function bytes_rule(p)
-  local name = shape.cache(p).name
-  if not CACHES[name] then return ("cache %s: its bytes are not what the conversion takes"):format(name) end
-  return width_rule(p)
+    scales = f.scales, page_size = p.page_size, kpe16 = f.kpe16, scales_apart = f.scales_apart }, isa)
 end
 
 local function format_rule(p)
-  if has_pools(p) then return shape.columns_rule(p) end
-  return (APART[shape.cache(p).name] and width_rule or bytes_rule)(p)
+  local f = format_of(p)
+  if not f then return ("cache %s: its bytes are not what the conversion takes"):format(shape.cache(p).name) end
+  if f.pools then return shape.columns_rule(p) end
+  if p.rank ~= 512 or p.rope ~= f.rope then
+    return ("rank %d, rope %d: written for 512 and %d"):format(p.rank, p.rope, f.rope)
+  end
 end
 
 local function exact_rule(p)
@@ -77,8 +63,7 @@ return {
   scales_of = scales_of,
   format_rule = format_rule,
   exact_rule = exact_rule,
-  has_kpe16 = has_kpe16,
-  has_scales_apart = has_scales_apart,
+  format_of = format_of,
   has_pools = has_pools,
   load_rule = load_rule,
   template = "mla_decode/sm90_raw",

@@ -57,7 +57,7 @@ return {
       if p.heads * p.q_len <= 16 then return ("%d rows: family sm90_raw serves so few"):format(p.heads * p.q_len) end
     end,
     function(p, v)
-      if shape.cache(p).name == "fp8_planar" and v.rows > (v.load == "rows" and 32 or 48) then
+      if raw.format_of(p).planar and v.rows > (v.load == "rows" and 32 or 48) then
         return ("load=%s and %d rows, and a token's parts in three places: too few registers"):format(v.load, v.rows)
       end
     end,
@@ -71,9 +71,9 @@ return {
     raw.load_rule,
   },
   cost = function(p, v, arch)
-    local scales = raw.scales_of(p)
-    local fields = { rank = p.rank, rope = p.rope, rows = v.rows, load = v.load, scales = scales, page_size = p.page_size,
-      kpe16 = raw.has_kpe16(p), scales_apart = raw.has_scales_apart(p) }
+    local f = raw.format_of(p)
+    local fields = { rank = p.rank, rope = p.rope, rows = v.rows, load = v.load, scales = f.scales, page_size = p.page_size,
+      kpe16 = f.kpe16, scales_apart = f.scales_apart }
     local g = mid_plan.make(fields, arch.isa)
     local why = g.refused or protocol.sm90_raw_mid(g, v)
     if why then return { refused = why } end

@@ -1,11 +1,9 @@
 -- Operands that mfma_reg_cache makes of an 8-bit cache's bytes, and what a lane holds and loads for 16 tokens. The template and
 -- its family's table both ask here. `p` is the problem, `v` the point, `isa` the target's facts.
 local ceil_div = require("whole").ceil_div
+local parts = require("parts")
 local plan = {}
 
-local E4M3FNUZ, DS_MLA, V4, KPE16, SCALES, PLANAR = 2, 3, 4, 5, 6, 7 -- numbers of p.cache
-local INSIDE = { [DS_MLA] = true, [SCALES] = true, [PLANAR] = true } -- tokens have scales of any size
-local V4_CODES = 448                 -- of its columns, of which the others are of 16 bits
 -- The encoding that v_cvt_pk_f32_fp8 reads, by architecture; gfx90a has no such instruction.
 local CVT = { cdna3 = "e4m3fnuz", cdna4 = "e4m3fn" }
 
@@ -19,20 +17,22 @@ local PACE = { cvt = 50, bits = 70, inside = 85, powers = 85 }
 
 -- Ways to operands (templates/mla_decode/mfma_reg_cache/bytes.h) and their types.
 local function types(p, isa)
-  local fnuz, inside = p.cache == E4M3FNUZ, INSIDE[p.cache]
+  local f = parts.of("mla_decode", p.cache)
+  local fnuz, inside = f.fnuz, f.tiles
   local cvt = CVT[isa.family] == (fnuz and "e4m3fnuz" or "e4m3fn")
   local lifts = isa.family == "cdna2" -- its MFMA takes subnormals for 0
   local size = fnuz and 128 or 256    -- a byte's value over that of its bits
+  local other = CVT[isa.family] == "e4m3fnuz" and "halved" or "bits" -- of e4m3fn where that instruction doubles it
   local g = { how = cvt and "cvt" or "bits", lifts = lifts, score = cvt and p.dtype or "f16" }
   g.k_unit = (cvt or lifts) and 1 or size
   g.value, g.how_v, g.v_unit, g.terms = g.score, g.how, g.k_unit, 1
   if inside then -- P times a scale takes bf16's range
-    g.value, g.how_v, g.terms = "bf16", cvt and "cvt" or CVT[isa.family] and "halved" or "bits", 2
+    g.value, g.how_v, g.terms = "bf16", cvt and "cvt" or other, 2
     g.v_unit = g.how_v == "halved" and 2 or g.how_v == "bits" and size or 1
   end
-  if p.cache == V4 then -- bytes times their token's powers of two as bf16
+  if f.powers then -- bytes times their token's powers of two as bf16
     g.how, g.score, g.value, g.k_unit = "powers", "bf16", "bf16", 1
-    g.how_v = cvt and "cvt" or CVT[isa.family] and "halved" or "bits"
+    g.how_v = cvt and "cvt" or other
     g.v_unit = g.how_v == "halved" and 2 or g.how_v == "bits" and size or 1 -- of Q's columns and O's
   end
   -- P's rounding: towards zero where f16's is far below that of O
@@ -41,10 +41,10 @@ local function types(p, isa)
 end
 
 function plan.make(p, v, isa)
-  local inside, powers, g = INSIDE[p.cache], p.cache == V4, types(p, isa)
-  local apart = p.cache == KPE16
+  local f, g = parts.of("mla_decode", p.cache), types(p, isa)
+  local inside, powers, apart = f.tiles, f.powers, f.one_scale and f.rope.place == "tensor"
   local wide = inside or apart -- rope columns of 16 bits
-  g.bytes = powers and V4_CODES or wide and p.rank or p.rank + p.rope -- of a row that are K
+  g.bytes = powers and f.own.latent or wide and p.rank or p.rank + p.rope -- of a row that are K
   g.half = g.bytes % 64 == 32
   g.nq_bytes = g.bytes // 32
   g.nq = (p.rank + p.rope) // 32
@@ -57,7 +57,8 @@ function plan.make(p, v, isa)
   g.s_regs = (wide and 4 + 4 * g.groups or 4) * v.blocks
   g.p_regs = 2 * g.terms * g.groups * v.blocks
   g.kv_regs = g.bytes // 16 + (wide and p.rope // 8 or 0) + (inside and 32 or 0) + g.v_bytes * g.nj + (powers and 26 or 0)
-    + ((apart or p.cache == SCALES) and 4 or p.cache == PLANAR and 8 or 0) -- addresses of what lies elsewhere
+  if f.rope.place == "page" then g.kv_regs = g.kv_regs + 8 -- addresses of what lies elsewhere
+  elseif apart or inside and f.scales.place == "tensor" then g.kv_regs = g.kv_regs + 4 end
   g.q_regs = v.qsrc == "reg" and 4 * g.nq * v.blocks or 16
   g.valu = K_VALU[g.how] * g.bytes // 16 + V_VALU[g.how_v] * g.v_bytes // 4 * g.nj
   if powers then g.valu = g.valu + 280 end -- products, scales, and V's last columns in both types

@@ -16,6 +16,19 @@ local TOKEN = {
 
 local function up(x, to) return (x + to - 1) // to * to end
 
+-- Facts of a format (gen/parts.lua) that texts of these kernels differ by; nil: none of them reads it.
+--   scales  numbers of a token; 0: one scale for all    pools   they are powers of two behind a page's rows of both types
+--   kpe16   rope columns of 16 bits in another tensor   planar  rope columns behind a page's rows
+--   scales_apart  scales lie in another tensor, or behind a page's rows
+--   rope    columns that a problem has
+function plan.format(f)
+  local s = f.scales
+  if f.fnuz or f.bits ~= 8 then return nil end
+  return { scales = s and s.count or 0, pools = f.pools, kpe16 = f.one_scale and f.rope.place == "tensor",
+    planar = f.rope.place == "page", scales_apart = f.tiles and s.place ~= "row",
+    rope = (f.own or f.rope.none) and 0 or 64 }
+end
+
 -- A tile: bytes of a token, from one to the next (pitch), of all 64. v: rank, rope, load, scales, and kpe16 where rope columns of
 -- 16 bits come from another tensor, so that no 16 rows come as one copy; scales_apart where scales lie apart from codes, and rope
 -- columns too: a warp's 16 rows of codes are two copies, with a chunk left free behind each, all their scales one, and their rope
