@@ -18,12 +18,12 @@
  * with no token writes part_lse = -inf and leaves part_o alone. A request with kv_len 0 gets o = 0, lse = -inf.
  * A page id outside [0, num_pages) never faults: that request's rows come out NaN.
  * A kernel that rotates what it reads has the same numbers in fewer bits, to make room for its table in as many bytes
- * (templates/mla_decode/lib/args_rotate.h). Behind the table's end cosines are NaN: so are the rows that see such a key.
- * A kernel that reads an 8-bit cache has them in fewer bits, too (templates/mla_decode/lib/args_cache.h): row j of ckv is a
- * token's bytes as its format stores them, its rope columns are at kpe + j * kpe_row_stride, and strides are bytes.
- * One whose Q is of 8 bits, too, has rows of R+P bytes there, and one stride (templates/mla_decode/lib/args_fp8_q.h).
- * One whose scales lie behind a page's rows has no strides of rows (templates/mla_decode/lib/args_pools.h), kpe is the second
- * pool, and with pages of 1 ids are tokens in pages of page_tokens, those of the second pool with bit 31. */
+ * (templates/mla_decode/lib/args_words.h). Behind the table's end cosines are NaN: so are the rows that see such a key.
+ * A kernel that reads an 8-bit cache has them in fewer bits, too: row j of ckv is a token's bytes as its format stores them, its
+ * rope columns are at kpe + j * kpe_row_stride, and strides are bytes.
+ * One whose Q is of 8 bits, too, has rows of R+P bytes there, and one stride.
+ * One whose scales lie behind a page's rows has no strides of rows, kpe is the second pool, and with pages of 1 ids are tokens in
+ * pages of page_tokens, those of the second pool with bit 31. */
 typedef struct mlaf_pool_words {
   uint32_t page_rows, extra_page_rows;     /* from page to page, in a pool below 2^31 */
   uint32_t page_tokens, extra_page_tokens; /* 1 and up */

@@ -24,7 +24,17 @@
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/lib/mma.h]
-// [templates/mla_decode/lib/args_rotate.h]
+struct mlaf_narrow { // 32 bits that count in 64
+// [8 more lines of templates/mla_decode/lib/args_words.h]
+  const char* kpe;
+// [8 more lines of templates/mla_decode/lib/args.h]
+  unsigned ckv_row_stride;
+  unsigned kpe_row_stride;
+  const float* rope_table;
+  struct mlaf_narrow total_q;
+  int rope_rows;
+  int num_pages;
+// [5 more lines of templates/mla_decode/lib/args_words.h]
 struct mlaf_map_want {
 // [6 more lines of templates/lib/launch.h]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_mma_rotate_015f6c54_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 94976,

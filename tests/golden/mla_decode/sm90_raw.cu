@@ -22,9 +22,13 @@
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
-// [templates/mla_decode/lib/args_cache.h]
-struct mlaf_map_want {
-// [6 more lines of templates/lib/launch.h]
+struct mlaf_narrow { // 32 bits that count in 64
+// [19 more lines of tests/golden/mla_decode/mma.cu]
+  const float* kv_scale;
+  struct mlaf_narrow total_q;
+  int reserved;
+  int num_pages;
+// [12 more lines of tests/golden/mla_decode/mma.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_raw_74422367_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 227800,
     {1, 6, 1}, 13, 0, {}, 0,
     {}};

@@ -19,7 +19,7 @@
 
 
 #define MLAF_BF16 1
-// [10 more lines of tests/golden/mla_decode/sm90_raw.cu]
+// [38 more lines of tests/golden/mla_decode/sm90_raw.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_raw_mid_68780874_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 196512,
     {1, 1, 1}, 1, 0, {}, 0,
     {}};
