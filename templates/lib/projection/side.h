@@ -10,7 +10,7 @@
 // text. There are as many as find room with the product's, so that a warp may take several tokens, one after the other. They
 // wait for the launch before as the product's blocks do, and who comes next waits for them as for those. They have their own
 // arguments behind the others.
-//@ include("mla_append/lib/machine.h", { base = false })
+//@ include("mla_append/lib/machine.h")
 namespace append {
 //@ include("mla_append/lib/args.h")
 constexpr int R = ${rank}, ROPE = ${rope};

@@ -18,13 +18,16 @@
 
 #define MLAF_BF16 0
 constexpr int LANES = 32;
+constexpr bool FIRST_OF_LAYER = false;
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 typedef uint4 word4;
-// [42 more lines of templates/mla_append/lib/machine.h]
+// [21 more lines of templates/lib/projection/machine.h]
 
 MLAF_DEV void unpack(float (&v)[8], word4 x) {
-// [10 more lines of templates/mla_append/lib/machine.h]
+// [11 more lines of templates/lib/projection/machine.h]
+MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
+// [26 more lines of templates/mla_append/lib/machine.h]
 // [templates/mla_append/lib/args.h]
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];

@@ -12,8 +12,9 @@
 
 
 #define MLAF_BF16 1
-constexpr int LANES = 32;
-// [57 more lines of tests/golden/mla_append/rows.cu]
+// [39 more lines of tests/golden/mla_gather_kv_b/aside.cu]
+MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
+// [26 more lines of templates/mla_append/lib/machine.h]
 // [templates/mla_index_append/lib/args.h]
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];

@@ -72,13 +72,7 @@ constexpr int TILES = (OUTER + TILE - 1) / TILE;
 // [43 more lines of tests/golden/lib/projection/mfma.hip]
 
 MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
-MLAF_DEV i64 load_past_l1(const i64* at) {
-// [21 more lines of templates/mla_append/lib/machine.h]
-MLAF_DEV float inverse(float x) { return __frcp_rn(x); }
-MLAF_DEV float magnitude(float x) { return fabsf(x); }
-MLAF_DEV float larger(float a, float b) { return fmaxf(a, b); }
-MLAF_DEV float apart(float x) { return x; }
-
+// [26 more lines of templates/mla_append/lib/machine.h]
 namespace append {
 // [templates/mla_append/lib/args.h]
 constexpr int R = 512, ROPE = 64;

@@ -33,7 +33,7 @@ constexpr int INNER = 1536, OUTER = 3072, TOKENS = 64, TILE = 192, WAYS = 1, SPL
 constexpr int GROUPS = 3, WAY = 128 * GROUPS; // warpgroups of a way, 64 outputs each; its threads
 constexpr int THREADS = 512, STAGES = 5, STEPS = INNER / 128, SCALES = (TILE + 15) / 16;
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
-// [235 more lines of tests/golden/lib/projection/ring_absorb.cu]
+// [234 more lines of tests/golden/lib/projection/ring_absorb.cu]
 constexpr int SQUARES_AT = WAYS * TOKENS * PITCH;
 
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
