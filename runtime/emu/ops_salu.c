@@ -374,6 +374,10 @@ static bool maybe_saveexec(emu_wave *w, const emu_inst *in) {
 #define SM1(name) {#name, maybe_##name, EMU_C_SALU, 0, 0, NULL}
 #define SM(name) SM1(name##_b32), SM1(name##_b64)
 #define S_SIZES(name) S(name##_b32), S(name##_b64)
+#define GPR_IDX(name, what) {"s_set_gpr_idx_" #name, emu_s_set_gpr_idx, EMU_C_SALU, EMU_GPR_IDX_##what, 0, NULL}
+#define CBRANCH(name, what) {"s_cbranch_" #name, emu_s_cbranch, EMU_C_BRANCH, EMU_CB_##what, 0, NULL}
+#define NEVER(name) {"s_cbranch_" #name, s_never, EMU_C_BRANCH, 0, 0, NULL}
+#define NOTHING(name) {#name, emu_s_nothing, EMU_C_NOP, 0, 0, NULL}
 #define S_COMPARE(op) S(s_cmp_##op##_i32), S(s_cmp_##op##_u32), S(s_cmpk_##op##_i32), S(s_cmpk_##op##_u32)
 const emu_op emu_ops_salu[] = {
   S(s_add_u32), S(s_sub_u32), S(s_add_i32), S(s_sub_i32), S(s_addc_u32), S(s_subb_u32), S(s_min_i32), S(s_min_u32),
@@ -396,37 +400,21 @@ const emu_op emu_ops_salu[] = {
   {"s_setreg_b32", emu_s_setreg, EMU_C_SALU, 0, 0, NULL},
   {"s_setreg_imm32_b32", emu_s_setreg, EMU_C_SALU, 0, 0, NULL},
   {"s_setvskip", emu_s_setvskip, EMU_C_SALU, 0, 0, NULL},
-  {"s_set_gpr_idx_on", emu_s_set_gpr_idx, EMU_C_SALU, EMU_GPR_IDX_ON, 0, NULL},
-  {"s_set_gpr_idx_off", emu_s_set_gpr_idx, EMU_C_SALU, EMU_GPR_IDX_OFF, 0, NULL},
-  {"s_set_gpr_idx_mode", emu_s_set_gpr_idx, EMU_C_SALU, EMU_GPR_IDX_MODE, 0, NULL},
-  {"s_set_gpr_idx_idx", emu_s_set_gpr_idx, EMU_C_SALU, EMU_GPR_IDX_IDX, 0, NULL},
+  GPR_IDX(on, ON), GPR_IDX(off, OFF), GPR_IDX(mode, MODE), GPR_IDX(idx, IDX),
   {"s_getpc_b64", emu_s_getpc, EMU_C_BRANCH, 0, 0, NULL},
   {"s_setpc_b64", emu_s_setpc, EMU_C_BRANCH, 0, 0, NULL},
   {"s_swappc_b64", emu_s_swappc, EMU_C_BRANCH, 0, 0, NULL},
   {"s_call_b64", emu_s_call, EMU_C_BRANCH, 0, 0, NULL},
   {"s_branch", emu_s_branch, EMU_C_BRANCH, 0, 0, NULL},
-  {"s_cbranch_scc0", emu_s_cbranch, EMU_C_BRANCH, EMU_CB_SCC0, 0, NULL},
-  {"s_cbranch_scc1", emu_s_cbranch, EMU_C_BRANCH, EMU_CB_SCC1, 0, NULL},
-  {"s_cbranch_vccz", emu_s_cbranch, EMU_C_BRANCH, EMU_CB_VCCZ, 0, NULL},
-  {"s_cbranch_vccnz", emu_s_cbranch, EMU_C_BRANCH, EMU_CB_VCCNZ, 0, NULL},
-  {"s_cbranch_execz", emu_s_cbranch, EMU_C_BRANCH, EMU_CB_EXECZ, 0, NULL},
-  {"s_cbranch_execnz", emu_s_cbranch, EMU_C_BRANCH, EMU_CB_EXECNZ, 0, NULL},
+  CBRANCH(scc0, SCC0), CBRANCH(scc1, SCC1), CBRANCH(vccz, VCCZ), CBRANCH(vccnz, VCCNZ), CBRANCH(execz, EXECZ),
+  CBRANCH(execnz, EXECNZ),
   {"s_movrels_b32", s_movrel, EMU_C_SALU, 0, 1, NULL},
   {"s_movrels_b64", s_movrel, EMU_C_SALU, 0, 2, NULL},
   {"s_movreld_b32", s_movrel, EMU_C_SALU, 1, 1, NULL},
   {"s_movreld_b64", s_movrel, EMU_C_SALU, 1, 2, NULL},
-  {"s_cbranch_cdbgsys", s_never, EMU_C_BRANCH, 0, 0, NULL},
-  {"s_cbranch_cdbguser", s_never, EMU_C_BRANCH, 0, 0, NULL},
-  {"s_cbranch_cdbgsys_or_user", s_never, EMU_C_BRANCH, 0, 0, NULL},
-  {"s_cbranch_cdbgsys_and_user", s_never, EMU_C_BRANCH, 0, 0, NULL},
-  {"s_nop", emu_s_nothing, EMU_C_NOP, 0, 0, NULL},
-  {"s_sleep", emu_s_nothing, EMU_C_NOP, 0, 0, NULL},
-  {"s_setprio", emu_s_nothing, EMU_C_NOP, 0, 0, NULL},
-  {"s_icache_inv", emu_s_nothing, EMU_C_NOP, 0, 0, NULL},
-  {"s_wakeup", emu_s_nothing, EMU_C_NOP, 0, 0, NULL},
-  {"s_incperflevel", emu_s_nothing, EMU_C_NOP, 0, 0, NULL},
-  {"s_decperflevel", emu_s_nothing, EMU_C_NOP, 0, 0, NULL},
-  {"s_ttracedata", emu_s_nothing, EMU_C_NOP, 0, 0, NULL},
+  NEVER(cdbgsys), NEVER(cdbguser), NEVER(cdbgsys_or_user), NEVER(cdbgsys_and_user),
+  NOTHING(s_nop), NOTHING(s_sleep), NOTHING(s_setprio), NOTHING(s_icache_inv), NOTHING(s_wakeup), NOTHING(s_incperflevel),
+  NOTHING(s_decperflevel), NOTHING(s_ttracedata),
   {"s_sendmsg", emu_s_sendmsg, EMU_C_SALU, 0, 0, NULL},
   {"s_trap", emu_s_trap, EMU_C_END, 0, 0, NULL},
   {"s_sendmsghalt", emu_s_trap, EMU_C_END, 0, 0, NULL},

@@ -159,6 +159,7 @@ static bool s_memtime(emu_wave *w, const emu_inst *in) {
  * which is the strict choice, since a wait may then never rely on them. */
 static bool cache_control(emu_wave *w, const emu_inst *in) { return true; }
 
+#define CACHE(name) {name, cache_control, EMU_C_NOP, 0, 0, NULL}
 #define LOAD(name, n) {name, s_load, EMU_C_SMEM, 0, n, NULL}
 #define BUFFER(name, n) {name, s_buffer_load, EMU_C_SMEM, 0, n, NULL}
 #define STORE(name, n) {name, s_store, EMU_C_SMEM, 0, n, NULL}
@@ -177,15 +178,8 @@ const emu_op emu_ops_smem[] = {
   ATOMIC("and", EMU_AND), ATOMIC("or", EMU_OR), ATOMIC("xor", EMU_XOR), ATOMIC("inc", EMU_INC), ATOMIC("dec", EMU_DEC),
   {"s_memtime", s_memtime, EMU_C_SMEM, 0, 2, NULL},
   {"s_memrealtime", s_memtime, EMU_C_SMEM, 0, 2, NULL},
-  {"s_atc_probe", cache_control, EMU_C_NOP, 0, 0, NULL}, /* a hint to translate an address early */
-  {"s_atc_probe_buffer", cache_control, EMU_C_NOP, 0, 0, NULL},
-  {"s_dcache_inv", cache_control, EMU_C_NOP, 0, 0, NULL},
-  {"s_dcache_inv_vol", cache_control, EMU_C_NOP, 0, 0, NULL},
-  {"s_dcache_wb", cache_control, EMU_C_NOP, 0, 0, NULL},
-  {"s_dcache_wb_vol", cache_control, EMU_C_NOP, 0, 0, NULL},
-  {"buffer_inv", cache_control, EMU_C_NOP, 0, 0, NULL},
-  {"buffer_wbl2", cache_control, EMU_C_NOP, 0, 0, NULL},
-  {"buffer_wbinvl1", cache_control, EMU_C_NOP, 0, 0, NULL}, /* gfx90a's */
-  {"buffer_wbinvl1_vol", cache_control, EMU_C_NOP, 0, 0, NULL},
-  {"buffer_invl2", cache_control, EMU_C_NOP, 0, 0, NULL},
+  CACHE("s_atc_probe"), CACHE("s_atc_probe_buffer"), /* hints to translate an address early */
+  CACHE("s_dcache_inv"), CACHE("s_dcache_inv_vol"), CACHE("s_dcache_wb"), CACHE("s_dcache_wb_vol"), CACHE("buffer_inv"),
+  CACHE("buffer_wbl2"), CACHE("buffer_invl2"),
+  CACHE("buffer_wbinvl1"), CACHE("buffer_wbinvl1_vol"), /* gfx90a's */
   {NULL, NULL, 0, 0, 0, NULL}};
