@@ -19,9 +19,28 @@ static void assert_chosen(mlaf_db *db, const mlaf_device_info *dev, const mlaf_p
   assert_int_equal(rung, MLAF_RUNG_EXACT);
 }
 
+/* Open over a test's file; its device. */
+static mlaf_db *db;
+static mlaf_device_info dev;
+
+static void reopen(const db_dir *d) {
+  mlaf_db_close(db);
+  db = open_db(d->path);
+}
+static int setup(void **state) {
+  if (db_dir_setup(state)) return -1;
+  dev = make_device("d");
+  reopen(*state);
+  return 0;
+}
+static int teardown(void **state) {
+  mlaf_db_close(db);
+  db = NULL;
+  return db_dir_teardown(state);
+}
+
 TEST(what_goes_in_comes_out) {
-  mlaf_db *db = open_db(((db_dir *)*state)->path);
-  mlaf_device_info dev = make_device("gfx942:sramecc+:xnack-|cu304|xcc8|SPX|NPS1");
+  dev = make_device("gfx942:sramecc+:xnack-|cu304|xcc8|SPX|NPS1");
   mlaf_point p = make_point(16, 4, 1024);
   mlaf_sample in = make_sample("mfma_reg:waves=4/s4", 5000, "v1"), *out = NULL;
   snprintf(in.timing.detail, sizeof in.timing.detail, "20 repeats");
@@ -51,13 +70,10 @@ TEST(what_goes_in_comes_out) {
   mlaf_db_counts c = count(db);
   assert_true(c.devices == 1 && c.problems == 1 && c.samples == 2 && c.failures == 1 && c.choices == 1 &&
               c.misses == 0);
-  mlaf_db_close(db);
 }
 
 /* Kernels of an earlier tree with the same text: today's hash, and no source hash, which covered comments then. */
 TEST(hashes_of_earlier_trees_are_known) {
-  mlaf_db *db = open_db(((db_dir *)*state)->path);
-  mlaf_device_info dev = make_device("d");
   mlaf_rung rung;
   assert_true(mlaf_n_known_hashes > 0);
   for (size_t i = 0; i < mlaf_n_known_hashes; i++) {
@@ -77,12 +93,9 @@ TEST(hashes_of_earlier_trees_are_known) {
     assert_string_equal(c.kernels[0].code_key, s.kernels[0].code_key); /* its compiled code serves on */
     assert_memory_equal(&c.kernels[1], &s.kernels[1], sizeof s.kernels[1]);
   }
-  mlaf_db_close(db);
 }
 
 TEST(impossible_samples_are_refused) {
-  mlaf_db *db = open_db(((db_dir *)*state)->path);
-  mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 4, 1024);
   mlaf_err err = {0};
   mlaf_sample s = make_sample("a", -5, "v1");
@@ -93,17 +106,15 @@ TEST(impossible_samples_are_refused) {
   s = make_sample("", 5, "v1");
   assert_int_equal(mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, NULL), MLAF_E_ARG);
   assert_int_equal(count(db).samples, 0);
-  mlaf_db_close(db);
 }
 
 /* Within one run only the times count, in whatever order they come. */
 TEST(lowest_median_whatever_the_order) {
   db_dir *d = *state;
-  mlaf_device_info dev = make_device("d");
   static const int orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}};
   static const double ns[] = {1000, 990, 980.5}; /* each step is below the switch margin */
   for (int o = 0; o < 3; o++) {
-    mlaf_db *db = open_db(d->path);
+    reopen(d);
     mlaf_point p = make_point(16, 1, 100 + o);
     for (int i = 0; i < 3; i++) {
       char name[8];
@@ -115,7 +126,6 @@ TEST(lowest_median_whatever_the_order) {
     mlaf_rung rung;
     double margin = choose(db, &dev, &p, &rung).margin;
     assert_true(margin > 0.0096 && margin < 0.0098);
-    mlaf_db_close(db);
   }
 }
 
@@ -126,14 +136,12 @@ TEST(incumbent_yields_to_a_clear_win_only) {
     bool yields;
   } cases[] = {{985, 0, false}, {980.1, 0, false}, {979.9, 0, true},  {950, 20, false},
                {939, 20, true}, {961, 12.9, true}, {961, 13.1, false}};
-  mlaf_device_info dev = make_device("d");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mlaf_point p = make_point(16, 1, 1000 + (int)i);
-    mlaf_db *db = open_db(((db_dir *)*state)->path);
+    reopen(*state);
     mlaf_sample s = make_sample("incumbent", 1000, "v1");
     add_sample(db, &dev, &p, &s);
-    mlaf_db_close(db);
-    db = open_db(((db_dir *)*state)->path);
+    reopen(*state);
     s = make_sample("challenger", cases[i].challenger, "v1");
     s.timing.mad_ns = cases[i].mad;
     add_sample(db, &dev, &p, &s);
@@ -142,13 +150,10 @@ TEST(incumbent_yields_to_a_clear_win_only) {
     s = make_sample("third", 984, "v1");
     add_sample(db, &dev, &p, &s);
     assert_chosen(db, &dev, &p, cases[i].yields ? "challenger" : "incumbent");
-    mlaf_db_close(db);
   }
 }
 
 TEST(failures_and_noise_are_never_chosen) {
-  mlaf_db *db = open_db(((db_dir *)*state)->path);
-  mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 1, 1024);
   mlaf_sample s = make_sample("noisy", 10, "v1");
   s.outcome = MLAF_OUT_NOISY;
@@ -170,7 +175,6 @@ TEST(failures_and_noise_are_never_chosen) {
   s.outcome = MLAF_OUT_FAULT;
   add_sample(db, &dev, &p, &s);
   assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), MLAF_E_NOT_TUNED);
-  mlaf_db_close(db);
 }
 
 static void note_stale(void *user, const char *text) {
@@ -180,8 +184,6 @@ static void note_stale(void *user, const char *text) {
 /* A sample goes, by hand, and leaves a choice behind that the others do not bear out: found by a check, mended by a clean-up. */
 TEST(choices_without_their_samples_are_found) {
   const char *path = ((db_dir *)*state)->path;
-  mlaf_db *db = open_db(path);
-  mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 1, 1024), other = make_point(16, 8, 1024);
   mlaf_sample fast = make_sample("fast", 50, "v1"), slow = make_sample("slow", 100, "v1");
   mlaf_err err = {0};
@@ -205,12 +207,9 @@ TEST(choices_without_their_samples_are_found) {
   assert_chosen(db, &dev, &other, "slow");
   assert_int_equal(mlaf_db_check(db, NULL, NULL, &findings, &err), MLAF_OK);
   assert_int_equal(findings, 0);
-  mlaf_db_close(db);
 }
 
 TEST(samples_of_an_edited_template_do_not_count) {
-  mlaf_db *db = open_db(((db_dir *)*state)->path);
-  mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 1, 1024);
   mlaf_sample s = make_sample("fast-but-old", 10, "v1");
   add_sample(db, &dev, &p, &s);
@@ -220,7 +219,6 @@ TEST(samples_of_an_edited_template_do_not_count) {
   s = make_sample("new", 100, "v2");
   add_sample(db, &dev, &p, &s);
   assert_chosen(db, &dev, &p, "other-template"); /* editing one template does not discard the other's samples */
-  mlaf_db_close(db);
 }
 
 static bool refuse_version_1(void *user, const mlaf_choice *c) {
@@ -231,8 +229,7 @@ static bool refuse_version_1(void *user, const mlaf_choice *c) {
 }
 
 TEST(nearest_bucket_by_log_distance) {
-  mlaf_db *db = open_db(((db_dir *)*state)->path);
-  mlaf_device_info dev = make_device("d"), other = make_device("e");
+  mlaf_device_info other = make_device("e");
   static const struct {
     int batch, ctx;
     const char *name, *version;
@@ -281,12 +278,9 @@ TEST(nearest_bucket_by_log_distance) {
   assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), MLAF_E_NOT_TUNED);
   p = make_point(16, 1, 1024); /* the device is HARD */
   assert_int_equal(mlaf_db_choose(db, &other, NULL, &p, &c, &rung, &err), MLAF_E_NOT_TUNED);
-  mlaf_db_close(db);
 }
 
 TEST(a_point_serves_what_rounds_to_the_same) {
-  mlaf_db *db = open_db(((db_dir *)*state)->path);
-  mlaf_device_info dev = make_device("d");
   static const struct {
     int batch, ctx;
     const char *name;
@@ -321,12 +315,9 @@ TEST(a_point_serves_what_rounds_to_the_same) {
   assert_true(strstr(c.problem, "s3000") && mlaf_point_value(&c.at, "ctx", 0) == 3000);
   p = make_point(16, 7, 2560);
   assert_int_equal(mlaf_db_choose_lengths(db, &dev, &p, "equal", NULL, NULL, &c, &err), MLAF_E_NOT_TUNED);
-  mlaf_db_close(db);
 }
 
 TEST(soft_fields_flag_but_do_not_refuse) {
-  mlaf_db *db = open_db(((db_dir *)*state)->path);
-  mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 1, 1024);
   mlaf_sample s = make_sample("a", 100, "v1");
   add_sample(db, &dev, &p, &s);
@@ -347,7 +338,6 @@ TEST(soft_fields_flag_but_do_not_refuse) {
   dev = make_device("d");
   dev.mem_clock_mhz = 900;
   assert_true(choose(db, &dev, &p, &rung).stale);
-  mlaf_db_close(db);
 }
 
 typedef struct miss_log {
@@ -365,8 +355,6 @@ static bool note_miss(void *user, const char *device, const char *problem, int64
 }
 
 TEST(misses_are_remembered_until_tuned) {
-  mlaf_db *db = open_db(((db_dir *)*state)->path);
-  mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 1, 1024), q = make_point(16, 2, 1024);
   mlaf_choice c;
   mlaf_rung rung;
@@ -390,7 +378,6 @@ TEST(misses_are_remembered_until_tuned) {
   assert_int_equal(rung, MLAF_RUNG_NEAREST);
   assert_int_equal(mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, &err), MLAF_E_DB);
   assert_has(err.text, "read-only");
-  mlaf_db_close(db);
 }
 
-TESTS_EACH(db_dir_setup, db_dir_teardown)
+TESTS_EACH(setup, teardown)

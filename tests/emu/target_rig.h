@@ -38,6 +38,20 @@ static inline void rig_close(rig *r) {
   mlaf_compiler_close(r->compiler);
 }
 
+/* The rig of a file of tests, and its memory as dwords. */
+#define RIG_OF(ops)                             \
+  static rig r;                                 \
+  static uint32_t *in, *out;                    \
+  static int open_rig(void **state) {           \
+    rig_open(&r, &ops);                         \
+    in = (uint32_t *)r.in, out = (uint32_t *)r.out; \
+    return 0;                                   \
+  }                                             \
+  static int close_rig(void **state) {          \
+    rig_close(&r);                              \
+    return 0;                                   \
+  }
+
 static inline const char *target_of(const rig *r) { return mlaf_info(r->dev)->target; }
 
 /* The body as a kernel of one wave: s[4:5] input, s[6:7] output, v0 = lane, v1 = 4 * lane, nothing else. */

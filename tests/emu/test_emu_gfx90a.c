@@ -5,18 +5,7 @@
 #include "base/bits.h"
 #include "target_rig.h"
 
-static rig r;
-static uint32_t *in, *out;
-
-static int open_rig(void **state) {
-  rig_open(&r, &mlaf_emu_gfx90a_ops);
-  in = (uint32_t *)r.in, out = (uint32_t *)r.out;
-  return 0;
-}
-static int close_rig(void **state) {
-  rig_close(&r);
-  return 0;
-}
+RIG_OF(mlaf_emu_gfx90a_ops)
 
 static float float_of(uint32_t u) { return mlaf_bits_float(u); }
 static uint32_t bits_of(float f) { return mlaf_float_bits(f); }

@@ -1,17 +1,8 @@
 /* Floating-point, conversion and packed instructions against C, and every comparison. */
 #include "valu_diff.h"
 
-#define NAME2(line) expect_##line
-#define NAME(line) NAME2(line)
-#define CASE(kind, ulp, text, ...) \
-  static void NAME(__LINE__)(const lane_in *in, lane_out *out) { __VA_ARGS__; }
-#include "valu_cases_float.h"
-#undef CASE
-#define CASE(kind, ulp, text, ...) {text, kind, ulp, NAME(__LINE__)},
-static const diff_case cases[] = {
-#include "valu_cases_float.h"
-};
-#undef CASE
+#define CASES "valu_cases_float.h"
+#include "diff_cases.h"
 
 /* Comparisons: CONDS lists them per operand kind; A and B are the operands as C values. */
 #define FLOAT_CONDS(X, s, regs, A, B)                                                                     \

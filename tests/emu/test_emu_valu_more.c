@@ -112,17 +112,8 @@ static double two_over_pi(uint64_t x, uint32_t segment) {
   return ldexp(r, -53 - first + (e >= 1968 ? 128 : 0));
 }
 
-#define NAME2(line) expect_##line
-#define NAME(line) NAME2(line)
-#define CASE(kind, ulp, text, ...) \
-  static void NAME(__LINE__)(const lane_in *in, lane_out *out) { __VA_ARGS__; }
-#include "valu_cases_more.h"
-#undef CASE
-#define CASE(kind, ulp, text, ...) {text, kind, ulp, NAME(__LINE__)},
-static const diff_case cases[] = {
-#include "valu_cases_more.h"
-};
-#undef CASE
+#define CASES "valu_cases_more.h"
+#include "diff_cases.h"
 
 TEST(rare_instructions) { diff_run_all(cases, sizeof cases / sizeof *cases); }
 

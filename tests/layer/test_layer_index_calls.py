@@ -6,17 +6,12 @@ import struct
 import unittest
 
 import mlaforge
-from buffers import Buffer, bf16, values, wide
+from buffers import Buffer, bf16, e4m3, values, wide
 
 D, H, L, N, P, V, R, I, PAGE, PAGES, WIDTH, POSITIONS, TOPK = 128, 4, 64, 64, 64, 64, 512, 32, 16, 9, 4, 64, 11
 LENS, TABLE = [50, 37], [[3, 0, 7, 5], [1, 8, 2, 0]]  # two tokens of each are new
 SHAPES = {"q_a_proj": (L, D), "q_a_layernorm": (L,), "q_b_proj": (H * (N + P), L), "kv_a_proj_with_mqa": (R + P, D), "kv_a_layernorm": (R,),
           "kv_b_proj": (H * (N + V), R), "o_proj": (D, H * V), "indexer.wq_b": (I * 128, L), "indexer.wk": (128, D), "indexer.weights_proj": (I, D)}
-
-
-def e4m3(code):
-    exponent, mantissa = code >> 3 & 15, code & 7
-    return (-1 if code & 128 else 1) * (math.ldexp(8 + mantissa, exponent - 10) if exponent else math.ldexp(mantissa, -9))
 
 
 POSITIVE = [e4m3(code) for code in range(127)]

@@ -16,6 +16,23 @@ def wide(h):
     return struct.unpack("f", struct.pack("I", h << 16))[0]
 
 
+def e4m3(code, bias=7):
+    """The value of a byte; bias 8: of e4m3fnuz."""
+    exponent, mantissa = code >> 3 & 15, code & 7
+    return (-1 if code & 128 else 1) * (math.ldexp(8 + mantissa, exponent - bias - 3) if exponent else math.ldexp(mantissa, -bias - 2))
+
+
+def attention(q, keys, scale, rank):
+    """(o, lse) of one row over its keys, whose first columns are values."""
+    if not keys:
+        return [0.0] * rank, -math.inf
+    scores = [scale * sum(a * b for a, b in zip(q, k)) for k in keys]
+    most = max(scores)
+    weights = [math.exp(s - most) for s in scores]
+    total = sum(weights)
+    return [sum(w * k[c] for w, k in zip(weights, keys)) / total for c in range(rank)], most + math.log(total)
+
+
 CODES = {"bfloat16": "H", "float16": "H", "int32": "i", "float32": "f", "uint8": "B", "int64": "q", "float8_e4m3fn": "B", "float8_e4m3fnuz": "B"}
 
 

@@ -10,7 +10,7 @@ import unittest
 
 import mlaforge
 from mlaforge.library import fast
-from buffers import Buffer, Foreign, bf16, values, wide
+from buffers import Buffer, Foreign, attention, bf16, values, wide
 
 HEADS, RANK, ROPE, PAGE = 3, 64, 32, 16
 COLS = RANK + ROPE
@@ -19,18 +19,6 @@ COLS = RANK + ROPE
 def rows_of(values, columns, stride=None):
     stride = stride or columns
     return [[wide(h) for h in values[at:at + columns]] for at in range(0, len(values) - columns + 1, stride)]
-
-
-def attention(q, keys, scale):
-    """(o, lse) of one row over its keys."""
-    if not keys:
-        return [0.0] * RANK, -math.inf
-    scores = [scale * sum(a * b for a, b in zip(q, k)) for k in keys]
-    most = max(scores)
-    weights = [math.exp(s - most) for s in scores]
-    total = sum(weights)
-    o = [sum(w * k[c] for w, k in zip(weights, keys)) / total for c in range(RANK)]
-    return o, most + math.log(total)
 
 
 class Case:
@@ -71,7 +59,8 @@ class Case:
         row = ((b * self.q_len) + i) * HEADS + h
         q = [wide(x) for x in self.q_values[row * COLS:(row + 1) * COLS]]
         n = self.lengths[b] - (self.q_len - 1 - i if causal else 0)
-        return attention(q, [self.cache[self.tables[b][t // PAGE] * self.page_rows + t % PAGE] for t in range(max(n, 0))], self.scale)
+        return attention(q, [self.cache[self.tables[b][t // PAGE] * self.page_rows + t % PAGE] for t in range(max(n, 0))], self.scale,
+                         RANK)
 
 
 class Gaps(Foreign):

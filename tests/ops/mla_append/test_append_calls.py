@@ -4,16 +4,10 @@ import struct
 import unittest
 
 import mlaforge
-from buffers import FAR, Buffer, EmulatorTest, bf16, far, values, wide
+from buffers import FAR, Buffer, EmulatorTest, bf16, e4m3, far, values, wide
 
 RANK, ROPE, BLOCK, POSITIONS = 128, 32, 4, 11
 ROW, DS_ROW = RANK + ROPE, RANK + 16 + 2 * ROPE
-
-
-def e4m3(byte, bias=7):
-    size = byte & 0x7f
-    x = math.ldexp(8 + size % 8, (size >> 3) - bias - 3) if size >> 3 else math.ldexp(size % 8, -bias - 2)
-    return -x if byte & 0x80 else x
 
 
 def turned(row, cos, sin, halves):

@@ -5,25 +5,11 @@ import struct
 import unittest
 
 import mlaforge
-from buffers import Buffer, bf16, values, wide
+from buffers import Buffer, attention, bf16, e4m3, values, wide
 
 HEADS, RANK, ROPE, PAGE = 3, 64, 32, 16
 COLS, DS_ROW, LENGTHS, PAGES = RANK + ROPE, RANK + 16 + 2 * ROPE, (37, 0, 1, 16), (3, 0, 1, 1)
 SCALE = 1 / math.sqrt(COLS)
-
-
-def e4m3(byte, bias=7):
-    exponent, mantissa = byte >> 3 & 15, byte & 7
-    size = (1 + mantissa / 8) * 2.0 ** (exponent - bias) if exponent else mantissa / 8 * 2.0 ** (1 - bias)
-    return -size if byte & 128 else size
-
-
-def attention(q, keys, scale):
-    if not keys:
-        return [0.0] * RANK
-    scores = [scale * sum(a * b for a, b in zip(q, k)) for k in keys]
-    weights = [math.exp(s - max(scores)) for s in scores]
-    return [sum(w * k[c] for w, k in zip(weights, keys)) / sum(weights) for c in range(RANK)]
 
 
 class CacheTest(unittest.TestCase):
@@ -64,7 +50,7 @@ class CacheTest(unittest.TestCase):
 
     def compare(self, got, rows, scale, keys=None, q=None):
         for r, q in enumerate(q or self.q):
-            want = attention(q, self.keys(rows, r // HEADS) if keys is None else keys[r // HEADS], scale)
+            want = attention(q, self.keys(rows, r // HEADS) if keys is None else keys[r // HEADS], scale, RANK)[0]
             have = [wide(b) for b in got[RANK * r:RANK * r + RANK]]
             size = math.sqrt(sum(x * x for x in want))
             self.assertLessEqual(math.sqrt(sum((a - b) ** 2 for a, b in zip(have, want))), 4e-3 * size, r)

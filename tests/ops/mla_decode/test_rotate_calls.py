@@ -5,7 +5,7 @@ import struct
 import unittest
 
 import mlaforge
-from buffers import Buffer, bf16, values, wide
+from buffers import Buffer, attention, bf16, values, wide
 
 HEADS, RANK, ROPE, PAGE = 3, 64, 32, 16
 COLS, HALF, LENGTHS, PAGES = RANK + ROPE, ROPE // 2, (37, 0, 1, 16), (3, 0, 1, 1)
@@ -30,14 +30,6 @@ def turned(key, angles, style):
         c, s = angles[i], angles[HALF + i]
         out[RANK + a], out[RANK + b] = rounded(rope[a] * c - rope[b] * s), rounded(rope[b] * c + rope[a] * s)
     return out
-
-
-def attention(q, keys, scale):
-    if not keys:
-        return [0.0] * RANK
-    scores = [scale * sum(a * b for a, b in zip(q, k)) for k in keys]
-    weights = [math.exp(s - max(scores)) for s in scores]
-    return [sum(w * k[c] for w, k in zip(weights, keys)) / sum(weights) for c in range(RANK)]
 
 
 class RotateTest(unittest.TestCase):
@@ -78,7 +70,7 @@ class RotateTest(unittest.TestCase):
                         for t, r in enumerate(rows)]
                 for h in range(HEADS):
                     q = [wide(x) for x in self.q_bits[(b * HEADS + h) * COLS:(b * HEADS + h + 1) * COLS]]
-                    want, have = attention(q, keys, COLS ** -0.5), got[b * HEADS + h]
+                    want, have = attention(q, keys, COLS ** -0.5, RANK)[0], got[b * HEADS + h]
                     off = math.sqrt(sum((x - y) ** 2 for x, y in zip(want, have)))
                     self.assertLessEqual(off, 5e-3 * math.sqrt(sum(x * x for x in want)), (style, b, h))
 

@@ -5,7 +5,7 @@ import struct
 import unittest
 
 import mlaforge
-from buffers import EmulatorTest
+from buffers import EmulatorTest, e4m3
 
 T, H, PAGE, PAGES, POSITIONS = 4, 32, 16, 3, 9
 SLOTS, AT, LENS = [17, 40, -1, 3], [8, 0, 5, 3], [40, 7]
@@ -15,11 +15,6 @@ def bf16(x):
     """x as the nearest bfloat16 has it."""
     bits = struct.unpack("I", struct.pack("f", x))[0]
     return struct.unpack("f", struct.pack("I", (bits + 0x7fff + (bits >> 16 & 1)) >> 16 << 16))[0]
-
-
-def e4m3(code):
-    exponent, mantissa = code >> 3 & 15, code & 7
-    return (-1 if code & 128 else 1) * (math.ldexp(8 + mantissa, exponent - 10) if exponent else math.ldexp(mantissa, -9))
 
 
 def rotated(row, angles, style):
