@@ -1,7 +1,7 @@
 // The argument block of a decode kernel that takes more than mla_decode/lib/args.h has, in place of that: as many bytes, of which
 // 24 hold narrower numbers, `words` (gen/ops/mla_decode/args.lua). runtime/ops/mla_decode/launch.h says what each field means.
-//@ -- rotate: it rotates what it reads; cache: it reads an 8-bit cache, whose strides are bytes; fp8_q: queries are of 8 bits, too,
-//@ -- and rope columns of the same row; pools: pages are rows and what lies behind them, in up to two pools.
+//@ -- rotate: it rotates what it reads; cache: it reads an 8-bit cache, whose strides are bytes; fp8_q: queries are of 8 bits,
+//@ -- too, and rope columns of the same row; pools: pages are rows and what lies behind them, in up to two pools.
 struct mlaf_narrow { // 32 bits that count in 64
   int value;
 #ifdef __cplusplus

@@ -1,15 +1,7 @@
 // The row of the cache that a token of the chunk has, and its columns as 16-bit numbers.
 //
-//   paged           16 bits a column, R of the latent, then those with positions
-//   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact
-//   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
-//                   with scales that are powers of two that is exact
-//   fp8_v4          R bytes, columns of 16 bits with positions; behind a page's rows 8 bytes for each, powers of two of 64
-//                   columns. Scaled here, which is exact
-//   fp8_scales      as fp8_ds_mla, but scales are rows of a tensor of their own; no columns with positions
-//   fp8_planar      as fp8_ds_mla, but scales lie behind a page's rows, and columns with positions behind all of those
-//   kpe16           one byte a column of the latent, as in e4m3fn; those with positions as in split
-//   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
+// `layout` is a format of gen/formats.lua. One scale for all comes in behind the product, so that operands are exact. Scales that
+// tokens hold are multiplied here, and rounded: exactly where they are powers of two.
 //
 // If `rotate` is set, the columns with positions are turned by the row of a table that is their token's position: pairs (x_2i,
 // x_2i+1), or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
