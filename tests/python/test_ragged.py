@@ -4,8 +4,8 @@ import unittest
 
 import mlaforge
 from mlaforge.library import fast
-from buffers import Buffer, EmulatorTest, bf16, values, wide
-from test_wrappers import attention, rows_of
+from buffers import Buffer, EmulatorTest, attention, bf16, values, wide
+from test_wrappers import rows_of
 
 H, R, P, PAGE, SCALE = 3, 64, 32, 16, 0.1
 C = R + P
@@ -43,7 +43,7 @@ class Ragged(EmulatorTest):
                 keys = [self.rows[self.tables[b][t // PAGE] * PAGE + t % PAGE] for t in range(max(seen, 0))]
                 for h in range(H):
                     at = (self.first[b] + i) * H + h
-                    want, log = attention(self.q_rows[self.first[b] + i][h], keys, SCALE)
+                    want, log = attention(self.q_rows[self.first[b] + i][h], keys, SCALE, R)
                     off = math.dist(got[at * R:(at + 1) * R], want)
                     self.assertLessEqual(off, 8e-3 * max(math.hypot(*want), 1e-9) if keys else 0.0)
                     self.assertEqual(logs[at], empty) if not keys else self.assertAlmostEqual(logs[at], log, places=3)

@@ -4,8 +4,8 @@ import random
 import unittest
 
 import mlaforge
-from buffers import Buffer, EmulatorTest, bf16, values, wide
-from test_wrappers import COLS, HEADS, RANK, Case, attention
+from buffers import Buffer, EmulatorTest, attention, bf16, values, wide
+from test_wrappers import COLS, HEADS, RANK, Case
 
 PAGES, PAGE, TOPK = 6, 16, 37
 NAN = 0x7FFF
@@ -43,7 +43,7 @@ class Lists:
         counts = self.topk if self.lengths is None else max(0, min(self.topk, self.lengths[t * len(self.lengths) // (self.batch * self.q_len)]))
         keys = [[wide(x) for x in self.rows[i]] for i in self.lists[t][:counts] if 0 <= i < len(self.rows)]
         row = (t * HEADS + h) * COLS
-        o, lse = attention([wide(x) for x in self.q_values[row:row + COLS]], keys, self.scale)
+        o, lse = attention([wide(x) for x in self.q_values[row:row + COLS]], keys, self.scale, RANK)
         by = 1 if sink is None or not keys else 1 / (1 + math.exp(min(sink - lse, 700)))
         return [x * by for x in o], lse
 

@@ -12,15 +12,7 @@
 
 
 #define MLAF_BF16 0
-constexpr int LANES = 32;
-constexpr bool FIRST_OF_LAYER = false;
-// [templates/lib/cuda.h]
-// [templates/lib/cuda_number.h]
-typedef uint4 word4;
-// [21 more lines of templates/lib/projection/machine.h]
-
-MLAF_DEV void unpack(float (&v)[8], word4 x) {
-// [11 more lines of templates/lib/projection/machine.h]
+// [39 more lines of tests/golden/mla_append/rows.cu]
 // [templates/mla_dequant/lib/args.h]
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];

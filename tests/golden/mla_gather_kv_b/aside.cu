@@ -15,7 +15,7 @@
 
 #define MLAF_BF16 1
 constexpr int LANES = 32;
-// [38 more lines of tests/golden/mla_dequant/rows.cu]
+// [38 more lines of tests/golden/mla_append/rows.cu]
 struct mlaf_gather_kv_b_kernel_args {
 // [25 more lines of templates/mla_gather_kv_b/lib/args.h]
 struct mlaf_kernel_launch {

@@ -10,7 +10,7 @@
 
 
 #define MLAF_BF16 0
-// [39 more lines of tests/golden/mla_dequant/rows.cu]
+// [39 more lines of tests/golden/mla_append/rows.cu]
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
 // [5 more lines of tests/golden/mla_dequant/rows.cu]
   u32 x;

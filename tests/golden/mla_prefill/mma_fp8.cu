@@ -20,7 +20,11 @@
 // [templates/lib/cuda_number.h]
 // [templates/lib/mma.h]
 // [templates/mla_prefill/lib/args.h]
-// [5 more lines of tests/golden/mla_prefill/mfma_fp8.hip]
+// [templates/mla_prefill/lib/args_fp8.h]
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_mma_fp8_db71ec8f_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 52224, {0, 0, 0}, 17, 0, 0, {0, 0}, 0, {}};
 

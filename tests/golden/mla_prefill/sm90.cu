@@ -73,7 +73,9 @@ struct shared_memory {
 // [9 more lines of templates/mla_prefill/sm90.cu.in]
 static_assert(sizeof(shared_memory) == 229968 && sizeof(tile) <= 64, "its plan counts otherwise");
 enum { TURN = 1 }; // named barriers: each warpgroup's turn
-// [15 more lines of templates/mla_prefill/sm90.cu.in]
+constexpr int WG_WARPS = 4;
+
+// [templates/mla_prefill/lib/rings.h]
 
 MLAF_DEV int first_row(int wg, int cta) { return 64 * (wg ? 2 * PAIR - 1 - cta : cta); }
 // [28 more lines of templates/mla_prefill/lib/load.h]
@@ -106,7 +108,17 @@ struct math {
   wgmma_ss(s, q + 2, k + 2, true);
 // [10 more times the line above, with other numbers]
   wgmma_commit();
-// [276 more lines of templates/mla_prefill/sm90.cu.in]
+// [10 more lines of templates/mla_prefill/sm90.cu.in]
+
+// [templates/mla_prefill/lib/masks.h]
+
+MLAF_DEV void end_products(math& c, float (&o)[V / 2]) {
+// [92 more lines of templates/mla_prefill/sm90.cu.in]
+
+// [templates/mla_prefill/lib/rounds.h]
+
+MLAF_DEV bool half_of(const math& c, const tile& f) {
+// [142 more lines of templates/mla_prefill/sm90.cu.in]
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_prefill_sm90_c23faa89(const __grid_constant__ mlaf_prefill_params p) {
   const u32 shared = shared_address(memory());

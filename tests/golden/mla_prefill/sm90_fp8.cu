@@ -110,7 +110,8 @@ struct shared_memory {
 // [10 more lines of templates/mla_prefill/sm90_fp8.cu.in]
 static_assert(sizeof(shared_memory) == 229984 && sizeof(tile) <= 64, "its plan counts otherwise");
 constexpr int WG_WARPS = 4;
-// [14 more lines of templates/mla_prefill/sm90_fp8.cu.in]
+
+// [templates/mla_prefill/lib/rings.h]
 
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
 // [7 more lines of templates/mla_prefill/lib/load_fp8.h]
@@ -140,7 +141,17 @@ struct row_state {
   wgmma_bytes_ss<SWIZZLE_128>(s, q + 2, k + 2, true);
 // [6 more times the line above, with other numbers]
   wgmma_commit();
-// [248 more lines of templates/mla_prefill/sm90_fp8.cu.in]
+// [8 more lines of templates/mla_prefill/sm90_fp8.cu.in]
+
+// [templates/mla_prefill/lib/masks.h]
+
+MLAF_DEV void end_products(math& c, float (&o)[V / 2]) {
+// [98 more lines of templates/mla_prefill/sm90_fp8.cu.in]
+
+// [templates/mla_prefill/lib/rounds.h]
+
+MLAF_DEV bool half_of(const math& c, const tile& f) {
+// [110 more lines of templates/mla_prefill/sm90_fp8.cu.in]
 
 MLAF_DEV float scale_at(const float* at) {
 // [8 more lines of tests/golden/mla_prefill/mma_fp8.cu]

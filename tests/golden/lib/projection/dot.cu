@@ -16,7 +16,7 @@
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/dot_fp8 target=sm_90a cols=16 depth=8 dtype=f16 nope=64 pass=4 rank=256 rope=32 style=halves threads=128 weights=1
 
 #define MLAF_BF16 0
-// [39 more lines of tests/golden/mla_dequant/rows.cu]
+// [39 more lines of tests/golden/mla_append/rows.cu]
 // [templates/lib/projection/args.h]
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
