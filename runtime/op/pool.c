@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "op/numeric.h"
+#include "op/pattern.h"
 
 /* The pattern is drawn by parts, when they are asked for: a small cache needs few of its numbers. */
 enum { PART = 1 << 13, PARTS = (MLAF_POOL_BLOCK + PART - 1) / PART };
@@ -59,15 +60,10 @@ static void draw(mlaf_pool *pool, size_t first, size_t n) {
 }
 
 mlaf_status mlaf_pool_fill(mlaf_pool *pool, void *dst, size_t bytes, size_t first, mlaf_err *err) {
-  mlaf_status st = MLAF_OK;
-  first %= MLAF_POOL_BLOCK;
-  for (size_t at = 0, n; !st && at < bytes; at += n, first = 0) {
-    n = (MLAF_POOL_BLOCK - first) * sizeof *pool->block;
-    if (n > bytes - at) n = bytes - at;
-    draw(pool, first, (n + sizeof *pool->block - 1) / sizeof *pool->block);
-    st = mlaf_ops(pool->dev)->mem_write(pool->dev, (char *)dst + at, pool->block + first, n, err);
-  }
-  return st;
+  const size_t n = (bytes + 1) / 2, at = first % MLAF_POOL_BLOCK, left = MLAF_POOL_BLOCK - at;
+  if (n) draw(pool, at, n < left ? n : left);
+  if (n > left) draw(pool, 0, n - left < MLAF_POOL_BLOCK ? n - left : MLAF_POOL_BLOCK);
+  return mlaf_pattern_lay(pool->dev, (mlaf_pattern){pool->block, 2 * MLAF_POOL_BLOCK}, 2 * at, dst, bytes, err);
 }
 
 static mlaf_status set_dtype(mlaf_pool *pool, mlaf_dtype dtype, mlaf_err *err) {

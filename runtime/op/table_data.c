@@ -138,7 +138,7 @@ static mlaf_status upload(table_data *d, mlaf_err *err) {
       d->head.pool = d->device[i];
     }
     if (!st && t->data) st = ops->mem_write(d->dev, d->device[i], t->data, bytes, err);
-    if (!st && t->pattern) st = mlaf_pattern_lay(d->dev, t->pattern, 0, d->device[i], bytes, err);
+    if (!st && t->pattern) st = mlaf_pattern_lay(d->dev, (mlaf_pattern){t->pattern, MLAF_PATTERN}, 0, d->device[i], bytes, err);
   }
   return st;
 }

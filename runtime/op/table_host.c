@@ -207,7 +207,7 @@ void mlaf_rows_read(const mlaf_rows *r, int tensor, int64_t at, int64_t n, void 
   const mlaf_host_tensor *t = &r->h->t[tensor];
   const size_t size = bytes * (size_t)n, from = (t->pooled ? r->h->set_bytes : t->per_set) * (size_t)r->nth + t->first
                                                 + bytes * (size_t)at;
-  if (t->pattern) mlaf_pattern_read(t->pattern, from, size, out);
+  if (t->pattern) mlaf_pattern_read((mlaf_pattern){t->pattern, MLAF_PATTERN}, from, size, out);
   else if (!t->pooled) memcpy(out, t->data + bytes * (size_t)at, size);
   for (size_t i = 0, step; t->pooled && i < size; i += step) {
     const size_t here = (from + i) % block;

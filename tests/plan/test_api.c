@@ -201,14 +201,21 @@ static mlaf_execute_args good_args(void) {
   return a;
 }
 
+/* A variant of two kernels that nothing launches. */
+static mlaf_bound bound_of(const mlaf_problem *p) {
+  static const char combine;
+  return (mlaf_bound){.point = point_of(p), .stage = {[MLAF_STAGE_COMBINE] = {.fn = (void *)(uintptr_t)&combine}}};
+}
+
 TEST(execute_arguments) {
   mlaf_problem p;
   assert_int_equal(mlaf_problem_parse("mla_decode:h4,r64,p32,q2,bf16,page16,b2,s64", &p, NULL, 0), MLAF_OK);
   fake_device dev = fake_make(&p, BUG_NONE);
   mlaf_loaded *l = fake_load(&dev, 3);
+  const mlaf_bound b = bound_of(&p);
   mlaf_execute_args a = good_args();
   mlaf_err err;
-  assert_int_equal(mlaf_args_check(&p, 3, &a, &err), MLAF_OK);
+  assert_int_equal(mlaf_decode_check_args(&b, 3, &a, &err), MLAF_OK);
 #define BAD(change, says)                                                   \
   do {                                                                      \
     a = good_args();                                                        \
@@ -251,7 +258,7 @@ TEST(execute_arguments) {
   BAD((a.kpe = a.ckv, a.kpe_row_stride = 24), "kpe_row_stride is 24, must be a multiple of 8 in 32");
   BAD(a.workspace = NULL, "workspace is");
   BAD(a.workspace = (char *)a.workspace + 16, "256-byte aligned");
-  BAD(a.workspace_size = mlaf_workspace_size(&p, 3, 3) - 1, "3 splits of 3 tokens need");
+  BAD(a.workspace_size = mlaf_decode_workspace(&b, 3, 3) - 1, "3 splits of 3 tokens need");
 #undef BAD
   assert_int_equal(dev.launches, 0); /* nothing refused was launched */
   a = good_args();
@@ -266,7 +273,7 @@ TEST(execute_arguments) {
   a.num_pages = 0;
   a.ckv = NULL;
   a.kv_indices = NULL;
-  assert_int_equal(mlaf_args_check(&p, 3, &a, &err), MLAF_OK);
+  assert_int_equal(mlaf_decode_check_args(&b, 3, &a, &err), MLAF_OK);
   NEWER(mlaf_execute_args) newer = {good_args(), 0};
   newer.known.struct_size = sizeof newer;
   assert_int_equal(mlaf_loaded_launch(l, 3, &newer.known, NULL, &err), MLAF_OK);
@@ -281,6 +288,7 @@ TEST(launches) {
   assert_int_equal(mlaf_problem_parse("mla_decode:h5,r64,p32,q3,bf16,page16,b2,s64", &p, NULL, 0), MLAF_OK);
   fake_device dev = fake_make(&p, BUG_NONE);
   mlaf_loaded *l = fake_load(&dev, 7); /* decode: 16 rows a workgroup, combine: 4 */
+  const mlaf_bound b = bound_of(&p);
   mlaf_execute_args a = good_args();
   mlaf_prepared r;
   const mlaf_decode_parameters *with = mlaf_decode_parameters_of(&r);
@@ -301,7 +309,7 @@ TEST(launches) {
   assert_ptr_equal(with->decode.part_o, a.workspace);
   size_t part_o = 7 * 6 * 5 * 64 * 4, at = (size_t)((char *)with->decode.part_lse - (char *)a.workspace);
   assert_int_equal(at, (part_o + 255) / 256 * 256);
-  assert_int_equal(mlaf_workspace_size(&p, 7, 6), at + 7 * 6 * 5 * 4);
+  assert_int_equal(mlaf_decode_workspace(&b, 7, 6), at + 7 * 6 * 5 * 4);
   assert_ptr_equal(with->combine.part_lse, with->decode.part_lse);
   assert_int_equal(with->combine.rows, 30);
   assert_true(fabs(with->decode.scale_log2e - 0.1 * 1.4426950408889634) < 1e-8);
@@ -316,9 +324,9 @@ TEST(launches) {
   assert_int_equal(mlaf_loaded_prepare(l, 1, &a, &r, NULL), MLAF_OK);
   assert_int_equal(with->decode.kpe_row_stride, 40);
   assert_ptr_equal(with->decode.kpe, a.q);
-  assert_int_equal(mlaf_workspace_size(&p, 1, 6), 0);
-  assert_int_equal(mlaf_workspace_size(&p, 7, 0), 0);
-  assert_int_equal(mlaf_workspace_size(&p, 7, INT64_MAX), SIZE_MAX);
+  assert_int_equal(mlaf_decode_workspace(&b, 1, 6), 0);
+  assert_int_equal(mlaf_decode_workspace(&b, 7, 0), 0);
+  assert_int_equal(mlaf_decode_workspace(&b, 7, INT64_MAX), SIZE_MAX);
   mlaf_loaded_close(l);
 }
 

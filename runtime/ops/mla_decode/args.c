@@ -166,8 +166,7 @@ static mlaf_status check_workspace(size_t need, uint32_t splits, const mlaf_exec
   return MLAF_OK;
 }
 
-static mlaf_status check(const mlaf_problem *p, uint32_t splits, size_t workspace, const mlaf_execute_args *a,
-                         mlaf_err *err) {
+static mlaf_status check(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
   if (a->batch < 0 || a->batch > MLA_DECODE_BATCH_MAX)
     return mlaf_fail(err, MLAF_E_ARG, "batch is %d, must be 0..%d", a->batch, MLA_DECODE_BATCH_MAX);
   if (a->total_q < 0 || a->total_q > (int64_t)a->batch * p->q_len)
@@ -183,12 +182,7 @@ static mlaf_status check(const mlaf_problem *p, uint32_t splits, size_t workspac
   if (!st) st = check_optional(p, a, err);
   if (!st) st = check_pages(p, a, err);
   if (!st) st = check_strides(p, a, err);
-  if (!st) st = check_table(p, a, err);
-  return st ? st : check_workspace(workspace, splits, a, err);
-}
-
-mlaf_status mlaf_args_check(const mlaf_problem *p, uint32_t splits, const mlaf_execute_args *a, mlaf_err *err) {
-  return check(p, splits, mlaf_workspace_size(p, splits, a->total_q), a, err);
+  return st ? st : check_table(p, a, err);
 }
 
 mlaf_status mlaf_decode_check_args(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_err *err) {
@@ -196,8 +190,10 @@ mlaf_status mlaf_decode_check_args(const mlaf_bound *b, uint32_t splits, const v
   const mlaf_problem p = mlaf_decode_problem(b);
   if (!splits || (splits > 1 && !mlaf_decode_combined(b)))
     return mlaf_fail(err, MLAF_E_ARG, "%u splits without a combine kernel", splits);
-  mlaf_status st = check(&p, splits, mlaf_decode_workspace(b, splits, a->total_q), a, err);
-  return st || !a->total_q ? st : check_values(&p, mlaf_decode_goes_on(b), a, err);
+  mlaf_status st = check(&p, a, err);
+  if (st || !a->total_q) return st;
+  st = check_workspace(mlaf_decode_workspace(b, splits, a->total_q), splits, a, err);
+  return st ? st : check_values(&p, mlaf_decode_goes_on(b), a, err);
 }
 
 /* Checks that what is left cut is merged, and that a combine kernel reads what its decode kernel writes. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/pattern.h"
 #include "ops/mla_decode/testcase.h"
 #include "ops/mla_decode/tokens.h"
 
@@ -119,15 +120,6 @@ mlaf_stored_token mlaf_decode_data_token(const mlaf_decode_data *d, int64_t page
   return mlaf_stored_token_of(f, p->rank, p->rope, &of, f->aside ? slot : 0);
 }
 
-/* `all` bytes on the device from `to` on: `once` bytes over and over. */
-static mlaf_status repeat(const mlaf_decode_data *d, char *to, size_t all, const unsigned char *from, size_t once,
-                          mlaf_err *err) {
-  mlaf_status st = MLAF_OK;
-  for (size_t at = 0; !st && at < all; at += once)
-    st = mlaf_ops(d->dev)->mem_write(d->dev, to + at, from, all - at < once ? all - at : once, err);
-  return st;
-}
-
 /* The tokens of an 8-bit cache, over and over. */
 static mlaf_status alloc_bytes(mlaf_decode_data *d, uint64_t seed, void **cache, mlaf_err *err) {
   const mlaf_problem *p = &d->problem;
@@ -138,20 +130,20 @@ static mlaf_status alloc_bytes(mlaf_decode_data *d, uint64_t seed, void **cache,
                   : MLAF_DECODE_TOKENS / page_rows * page_rows;
   const size_t row = (size_t)mlaf_decode_ckv_bytes(p), kpe = (size_t)mlaf_decode_kpe_bytes(p);
   const size_t rows = (size_t)(d->args.num_pages * page_rows);
-  const size_t all = rows * row, once = (size_t)d->token_rows * row;
+  const size_t all = rows * row, once = (size_t)d->token_rows * row, second = (size_t)d->token_rows * kpe;
   mlaf_rng rng = {seed ^ 0x6b76};
   void *ignored;
-  d->tokens = calloc(once + (size_t)d->token_rows * kpe, 1);
+  d->tokens = calloc(once + second, 1);
   if (!d->tokens) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %lld tokens", (long long)d->token_rows);
   for (int64_t i = 0; i < d->token_rows && (size_t)i < rows; i++)
     if (i % page_rows < p->page_size) draw_token(p, f, mlaf_decode_data_token(d, i / page_rows, i % page_rows), &rng);
   mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)p->dtype, row, &ignored, err); /* Q's numbers are the pool's */
   if (!st) st = ops->mem_alloc(d->dev, all + rows * kpe, cache, err);
   d->args.ckv = d->head.pool = *cache;
-  if (!st) st = repeat(d, *cache, all, d->tokens, once, err);
-  if (!st && kpe) d->args.kpe = (char *)*cache + all;
-  if (!st && kpe) st = repeat(d, (char *)*cache + all, rows * kpe, d->tokens + once, (size_t)d->token_rows * kpe, err);
-  return st;
+  if (!st) st = mlaf_pattern_lay(d->dev, (mlaf_pattern){d->tokens, once}, 0, *cache, all, err);
+  if (st || !kpe) return st;
+  d->args.kpe = (char *)*cache + all;
+  return mlaf_pattern_lay(d->dev, (mlaf_pattern){d->tokens + once, second}, 0, (char *)*cache + all, rows * kpe, err);
 }
 
 void mlaf_decode_q_codes(const mlaf_problem *p, const uint16_t *pattern, size_t count, unsigned char *out) {
@@ -162,16 +154,11 @@ void mlaf_decode_q_codes(const mlaf_problem *p, const uint16_t *pattern, size_t 
 
 /* Q of 8 bits: the pool's pattern as codes, over and over. */
 static mlaf_status fill_codes(mlaf_decode_data *d, size_t bytes, mlaf_err *err) {
-  const mlaf_device_ops *ops = mlaf_ops(d->dev);
-  const size_t first = mlaf_decode_q_first(&d->problem);
-  unsigned char *codes = malloc(2 * (size_t)MLAF_POOL_BLOCK);
+  unsigned char *codes = malloc(MLAF_POOL_BLOCK);
   if (!codes) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for queries of 8 bits");
   mlaf_decode_q_codes(&d->problem, mlaf_pool_block(d->pool), MLAF_POOL_BLOCK, codes);
-  memcpy(codes + MLAF_POOL_BLOCK, codes, MLAF_POOL_BLOCK);
-  mlaf_status st = MLAF_OK;
-  for (size_t at = 0; !st && at < bytes; at += MLAF_POOL_BLOCK)
-    st = ops->mem_write(d->dev, (char *)(uintptr_t)d->args.q + at, codes + first,
-                        bytes - at < MLAF_POOL_BLOCK ? bytes - at : MLAF_POOL_BLOCK, err);
+  mlaf_status st = mlaf_pattern_lay(d->dev, (mlaf_pattern){codes, MLAF_POOL_BLOCK}, mlaf_decode_q_first(&d->problem),
+                                    (void *)(uintptr_t)d->args.q, bytes, err);
   free(codes);
   return st;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "op/numeric.h"
+#include "op/pattern.h"
 #include "ops/mla_decode/compare.h"
 #include "ops/mla_decode/data.h"
 #include "ops/mla_decode/values.h"
@@ -33,8 +34,7 @@ static size_t row_of(const mlaf_decode_data *d, const token_at *at, int h) {
 
 /* `count` elements of the pool's pattern from element `at` on. */
 static void pattern(const mlaf_decode_data *d, size_t at, size_t count, uint16_t *out) {
-  const uint16_t *block = mlaf_pool_block(d->pool);
-  for (size_t i = 0; i < count; i++) out[i] = block[(at + i) % MLAF_POOL_BLOCK];
+  mlaf_pattern_read((mlaf_pattern){mlaf_pool_block(d->pool), 2 * MLAF_POOL_BLOCK}, 2 * at, 2 * count, out);
 }
 
 /* As mlaf_compare takes it: a batch of one request with one query token and a cache of its own, in one page. */

@@ -92,15 +92,13 @@ static inline const float **mlaf_given_place(const mlaf_given *g, mlaf_execute_a
 }
 
 /* The checks of mlaf_execute for `splits` splits. */
-mlaf_status mlaf_args_check(const mlaf_problem *p, uint32_t splits, const mlaf_execute_args *args, mlaf_err *err);
 mlaf_status mlaf_decode_check_args(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_err *err);
 mlaf_status mlaf_decode_check_stages(const mlaf_bound *b, mlaf_err *err);
 
 /* --- prepare.c --- */
 /* Workspace for `splits` splits and total_q tokens: part_o [splits,T,H,R] fp32, then part_lse [splits,T,H] fp32 on the next
- * 256-byte boundary. 0 for one split; SIZE_MAX when it does not fit size_t. */
-size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total_q);
-/* The same for a bound variant, which may cut its batch (ops/mla_decode/launch.h). */
+ * 256-byte boundary; more where the variant may cut its batch (ops/mla_decode/launch.h) or makes values. 0 for one split without
+ * these; SIZE_MAX when it does not fit size_t. */
 size_t mlaf_decode_workspace(const mlaf_bound *b, uint32_t splits, int64_t total_q);
 void mlaf_decode_settle(mlaf_bound *b);
 uint32_t mlaf_decode_parameter_bytes(int stage, const mlaf_kernel_launch *launch);

@@ -108,13 +108,6 @@ size_t mlaf_decode_workspace(const mlaf_bound *b, uint32_t splits, int64_t total
   return find_workspace(b, splits, total_q, &w) ? w.size : SIZE_MAX;
 }
 
-size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total_q) {
-  workspace w = {0};
-  uint64_t rows;
-  if (splits <= 1 || total_q <= 0) return 0;
-  return split_rows(p, splits, total_q, &rows) && layout(p, 0, rows, &w) ? w.size : SIZE_MAX;
-}
-
 /* --- launches --- */
 
 /* An address further on. A pointer that a caller got wrong may lie at the end of the address space: no pointer arithmetic. */

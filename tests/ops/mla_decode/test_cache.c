@@ -269,7 +269,8 @@ static void arguments_are_checked(void **state) {
     a.kpe_row_stride = cases[i].kpe < 0 ? -cases[i].kpe : 0;
     a.kv_scale = cases[i].kv_scale ? (const float *)((const char *)memory + cases[i].kv_scale) : NULL;
     a.q_scale = cases[i].q_scale ? (const float *)((const char *)memory + cases[i].q_scale) : NULL;
-    const mlaf_status st = mlaf_args_check(&p, 1, &a, &err);
+    const mlaf_bound b = {.point = point_of(&p)};
+    const mlaf_status st = mlaf_decode_check_args(&b, 1, &a, &err);
     if (st != (cases[i].says ? MLAF_E_ARG : MLAF_OK)) fail_msg("case %zu: %s", i, err.text);
     if (cases[i].says && !strstr(err.text, cases[i].says)) fail_msg("'%s' does not say '%s'", err.text, cases[i].says);
   }

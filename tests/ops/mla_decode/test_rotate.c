@@ -163,7 +163,8 @@ static void the_table_is_checked(void **state) {
     a.qo_indptr = a.kv_indptr = a.kv_indices = a.kv_last_page_lens = (const int32_t *)table;
     a.rope_table = cases[i].shift < 0 ? NULL : (const float *)((const char *)table + cases[i].shift);
     a.rope_rows = cases[i].rows;
-    const mlaf_status st = mlaf_args_check(&p, 1, &a, &err);
+    const mlaf_bound b = {.point = point_of(&p)};
+    const mlaf_status st = mlaf_decode_check_args(&b, 1, &a, &err);
     assert_int_equal(st, cases[i].says ? MLAF_E_ARG : MLAF_OK);
     if (cases[i].says && !strstr(err.text, cases[i].says)) fail_msg("'%s' does not say '%s'", err.text, cases[i].says);
   }
