@@ -64,11 +64,13 @@ test("args: the blocks of mla_decode are what its templates declare", function()
   local function block(words) -- with these members in place of 64-bit strides and total_q
     return listed(declared((launch:gsub("  union {\n.-\n  };", words)), "mlaf_decode_args"))
   end
-  local blocks = { args = block(launch:match(wide)),
-    args_pools = block(launch:match("struct mlaf_pool_words {\n(.-)\n}")):gsub("kpe:", "extra_ckv:") }
-  for _, w in ipairs(raw.words) do blocks["args_" .. w[1]] = block(made:match("struct mlaf_" .. w[1] .. "_words {\n(.-)\n}")) end
-  for name, want in pairs(blocks) do
-    eq(listed(declared(T.read("templates/mla_decode/lib/" .. name .. ".h"), "mlaf_decode_args")), want, name)
+  eq(listed(declared(T.read("templates/mla_decode/lib/args.h"), "mlaf_decode_args")), block(launch:match(wide)))
+  local blocks = { pools = block(launch:match("struct mlaf_pool_words {\n(.-)\n}")):gsub("kpe:", "extra_ckv:") }
+  for _, w in ipairs(raw.words) do blocks[w[1]] = block(made:match("struct mlaf_" .. w[1] .. "_words {\n(.-)\n}")) end
+  local loader = T.loader()
+  for words, want in pairs(blocks) do
+    local text = loader.require("engine").render(loader, "mla_decode/lib/args_words.h", { words = words }, {}, {})
+    eq(listed(declared(text, "mlaf_decode_args")), want, words)
   end
   eq(listed(declared(T.read("templates/mla_decode/lib/args.h"), "mlaf_combine_args")),
     listed(declared(launch, "mlaf_combine_args")), "of the combine kernel")

@@ -163,70 +163,8 @@ MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales,
 //@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split,
 //@   writers = "THREADS" })
 
-//@ local side = require("projection/side")
-//@ local args = side.args(template, "mlaf_projection_scaled_args")
+//@ local args = require("projection/side").args(template, "mlaf_projection_scaled_args")
 extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${symbol}(const ${args} a) {
-  extern __shared__ __align__(128) char memory[];
-  if (!FIRST_OF_LAYER) let_next_launch_start();
-//@ if side.of(template) then
-  if (appended(a, TILES * SPLIT)) return;
-//@ end
-  const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
-  const int rank = (int)(my_block() % SPLIT);
-  const place p = place_of(a, my_block() / SPLIT);
-  float* const sums = (float*)memory;
-  float* const scales = (float*)(memory + SCALES_AT);
-  lane_place l;
-  l.first = warp * RUN;
-//@ if outputs then
-  l.w_step = 8 * a.w_row;
-  l.w = p.w + (p.first + g) * a.w_row + 16 * t + (i64)rank * (CHUNKS * CHUNK);
-//@ else
-  l.w_step = a.w_row;
-  const int output = OUTER % TILE == 0 || p.first + 8 * g < OUTER ? p.first + 8 * g : OUTER - 8; // whose sums nobody writes
-  l.w = p.w + (rank * (CHUNKS * CHUNK) + 8 * t) * a.w_row + output;
-//@ end
-//@ if norm == 1 then
-  l.gain = a.gain + (16 * PARTS) * t + rank * (2 * CHUNKS * CHUNK);
-//@ end
-
-  weights w[DEPTH];
-#pragma unroll
-  for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
-  lay_scales(a, p, rank, scales);
-//@ if norm == 1 then
-  const u32 gain_scale_at = shared_address(sums + TILE); // the padding of the first row
-  keep_scale_of_gain(a, gain_scale_at, thread);
-//@ end
-  __syncthreads();
-  wait_for_previous_launch();
-  if (FIRST_OF_LAYER) let_next_launch_start();
-
-#pragma unroll 1
-  for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
-    if (t0)
-#pragma unroll
-      for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
-#pragma unroll
-    for (int n = 0; n < NT; n++) l.x[n] = row_of_x(a, p, t0 + 8 * n + g) + (16 * PARTS) * t + rank * (2 * CHUNKS * CHUNK);
-    sums_of_warp s = {};
-    inputs x[AHEAD];
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++) ask_inputs(l, i, x[i]);
-#pragma unroll 1
-    for (int base = 0; base < STEPS; base += DEPTH)
-#pragma unroll
-      for (int i = 0; i < DEPTH; i++) {
-        if (STEPS % DEPTH != 0 && base + i >= STEPS) break;
-        const int chunk = chunk_of(l, base + i);
-        const float* const scales_here = scales + (is_there(chunk) ? chunk : 0) * SCALES;
-        multiply(w[i], x[i % AHEAD], scales_here, s${norm == 1 and ", gain_scale_at" or ""});
-        if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
-        if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
-      }
-//@ include("lib/projection/end_pass.h", { layout = layout, norm = norm, split = split })
-  }
-//@ if turn > 0 then
-  if (rank == 0) turn_rows(a, p.x, p.y, p.first / TILE * THREADS + thread, TILES * THREADS);
-//@ end
+//@ include("lib/projection/stream_kernel.h", { bytes = true, lands = false, layout = layout, norm = norm, split = split, turn = turn,
+//@   style = style })
 }

@@ -1,5 +1,4 @@
 // Words of kernels that append, behind those of lib/projection/machine.h.
-//@ needs("MLAF_DEV", "load", "words")
 //@ if arch.wave == 32 then
 MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
 // Load of data that another launch may be writing: it leaves nothing in L1.

@@ -1,5 +1,5 @@
 // Masks of scores of the Hopper kernels, and what keeps work beside a product.
-//@ needs("CAUSAL", "KEYS", "math", "told")
+//@ needs("CAUSAL", "KEYS")
 template <int N>
 MLAF_DEV void hide(const math& c, int round, float (&s)[N]) {
   const tile& f = told(c.told);

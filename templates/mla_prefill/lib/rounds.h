@@ -1,5 +1,5 @@
 // Rounds of a tile that a warpgroup of the Hopper kernels has rows for.
-//@ needs("CAUSAL", "KEYS", "math")
+//@ needs("CAUSAL", "KEYS")
 MLAF_DEV int keys_all_see(const math& c, const tile& f) { return CAUSAL ? smaller(f.seen + c.row, f.keys) : f.keys; }
 
 // True if it has rows for this warpgroup.

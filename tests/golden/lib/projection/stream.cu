@@ -72,7 +72,11 @@ extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_e26
   extern __shared__ __align__(128) char memory[];
   if (!FIRST_OF_LAYER) let_next_launch_start();
   const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
-// [5 more lines of templates/lib/projection/stream.h]
+  const int rank = (int)(my_block() % SPLIT);
+  const place p = place_of(a, my_block() / SPLIT);
+  float* const sums = (float*)memory;
+  lane_place l;
+  l.first = warp * RUN;
   l.w_step = a.w_row;
   const int output = OUTER % TILE == 0 || p.first + 8 * g < OUTER ? p.first + 8 * g : OUTER - 8; // whose sums nobody writes
   l.w = p.w + (rank * (CHUNKS * 32) + 8 * t) * a.w_row + 2 * output;
@@ -81,10 +85,12 @@ extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_e26
 #pragma unroll
   for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
   if (rank == 0) ask_turn(a, p.first / TILE * THREADS + thread, TILES * THREADS);
-// [7 more lines of templates/lib/projection/stream.h]
+// [7 more lines of templates/lib/projection/stream_kernel.h]
       for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
 #pragma unroll
-// [10 more lines of templates/lib/projection/stream.h]
+    for (int n = 0; n < NT; n++) l.x[n] = row_of_x(a, p, t0 + 8 * n + g) + 16 * t + rank * (CHUNKS * 64);
+    sums_of_warp s = {};
+// [8 more lines of templates/lib/projection/stream_kernel.h]
         multiply(w[i], x[i % AHEAD], s);
         if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);

@@ -74,7 +74,13 @@ extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_fp8
   for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
   lay_scales(a, p, rank, scales);
   __syncthreads();
-// [21 more lines of templates/lib/projection/stream_fp8.h]
+  wait_for_previous_launch();
+// [8 more lines of tests/golden/lib/projection/stream.cu]
+    for (int n = 0; n < NT; n++) l.x[n] = row_of_x(a, p, t0 + 8 * n + g) + (16 * PARTS) * t + rank * (2 * CHUNKS * CHUNK);
+    sums_of_warp s = {};
+// [8 more lines of templates/lib/projection/stream_kernel.h]
+        const int chunk = chunk_of(l, base + i);
+        const float* const scales_here = scales + (is_there(chunk) ? chunk : 0) * SCALES;
         multiply(w[i], x[i % AHEAD], scales_here, s);
         if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
 // [19 more lines of tests/golden/lib/projection/stream.cu]
