@@ -6,13 +6,8 @@
 #include "run/fake_device.h"
 #include "check/verify.h"
 #include "ops/mla_decode/compare.h"
+#include "decode_problem.h"
 #include "point.h"
-
-static mlaf_problem parse(const char *text) {
-  mlaf_problem p;
-  assert_int_equal(mlaf_problem_parse(text, &p, NULL, 0), MLAF_OK);
-  return p;
-}
 
 /* Every logical page has its own physical page, unless the cache is limited; then all physical pages are in use. */
 static void check_pages(const mlaf_decode_args *a, const mlaf_problem *p) {
@@ -53,7 +48,7 @@ TEST(shapes) {
                                          "mla_decode:h1,r32,p0,q1,f16,page1,b3,s1000",
                                          "mla_decode:h3,r128,p64,q8,causal,bf16,page64,b16,s640"};
   for (size_t i = 0; i < 3; i++) {
-    mlaf_problem p = parse(problems[i]);
+    mlaf_problem p = parsed(problems[i]);
     fake_device dev = fake_make(&p, BUG_NONE);
     mlaf_loaded *one = fake_load(&dev, 1), *many = fake_load(&dev, 6);
     mlaf_bench *bench = NULL;
@@ -85,7 +80,7 @@ TEST(shapes) {
 }
 
 TEST(limited_cache) {
-  mlaf_problem p = parse("mla_decode:h4,r64,p32,q1,bf16,page16,b8,s1000");
+  mlaf_problem p = parsed("mla_decode:h4,r64,p32,q1,bf16,page16,b8,s1000");
   fake_device dev = fake_make(&p, BUG_NONE);
   mlaf_loaded *l = fake_load(&dev, 1);
   mlaf_bench *bench = NULL;
@@ -102,7 +97,7 @@ TEST(limited_cache) {
 
 /* On a device with a cache: sets of pages, neighbours have none in common, and four caches lie between two uses of a page. */
 TEST(sets_rotate) {
-  mlaf_problem p = parse("mla_decode:h4,r64,p32,q1,bf16,page16,b4,s500"); /* 128 pages of 3 KiB */
+  mlaf_problem p = parsed("mla_decode:h4,r64,p32,q1,bf16,page16,b4,s500"); /* 128 pages of 3 KiB */
   fake_device dev = fake_make(&p, BUG_NONE);
   dev.base.info.l2_bytes = 1 << 20;
   mlaf_loaded *l = fake_load(&dev, 3);
@@ -153,7 +148,7 @@ TEST(pool_pattern) {
       {MLAF_BF16, 10, BLOCK - 7, 50000},     {MLAF_BF16, 30001, 2000000, 8192}, {MLAF_F16, 8192, 8191, 2},
       {MLAF_F16, BLOCK + 100, 3 * BLOCK, 1}, {MLAF_BF16, 8193, BLOCK - 1, 1},   {MLAF_BF16, 8193, 123456, 100000},
   };
-  mlaf_problem p = parse("mla_decode:h4,r64,p32,q1,bf16,page16,b2,s500");
+  mlaf_problem p = parsed("mla_decode:h4,r64,p32,q1,bf16,page16,b2,s500");
   fake_device dev = fake_make(&p, BUG_NONE);
   mlaf_pool *pool = NULL;
   uint16_t *other = malloc(100000 * sizeof *other);
@@ -172,7 +167,7 @@ TEST(pool_pattern) {
 
 /* Benches share a pool; each finds its dtype in it. */
 TEST(shared_pool) {
-  mlaf_problem p = parse("mla_decode:h4,r64,p32,q1,bf16,page16,b2,s500");
+  mlaf_problem p = parsed("mla_decode:h4,r64,p32,q1,bf16,page16,b2,s500");
   fake_device dev = fake_make(&p, BUG_NONE);
   mlaf_pool *pool = NULL;
   assert_int_equal(mlaf_pool_create((mlaf_device *)&dev, 5, &pool, NULL), MLAF_OK);
@@ -180,7 +175,7 @@ TEST(shared_pool) {
                                          "mla_decode:h4,r64,p32,q1,bf16,page16,b9,s500",
                                          "mla_decode:h4,r64,p32,q1,f16,page16,b2,s300"};
   for (int i = 0; i < 3; i++) {
-    p = dev.problem = parse(problems[i]);
+    p = dev.problem = parsed(problems[i]);
     const mlaf_bench_opts opts = {.data = {.seed = 2}, .pool = pool};
     mlaf_bench *bench = NULL;
     mlaf_timing t;
@@ -202,7 +197,7 @@ TEST(timed_data_is_checked) {
   static const char *const problems[] = {"mla_decode:h5,r64,p32,q1,bf16,page16,b4,s500",
                                          "mla_decode:h4,r64,p32,q3,causal,f16,page16,b4,s500"};
   for (int i = 0; i < 4; i++) {
-    const mlaf_problem p = parse(problems[i / 2]);
+    const mlaf_problem p = parsed(problems[i / 2]);
     fake_device dev = fake_make(&p, BUG_NONE);
     const mlaf_bench_opts opts = {.data = {.seed = 2, .tokens = i % 2 ? ragged : NULL}};
     mlaf_loaded *l = fake_load(&dev, 3);
@@ -222,19 +217,19 @@ TEST(timed_data_is_checked) {
 }
 
 TEST(refusals) {
-  mlaf_problem p = parse("mla_decode:h4,r512,p64,q1,bf16,page64,b256,s100000");
+  mlaf_problem p = parsed("mla_decode:h4,r512,p64,q1,bf16,page64,b256,s100000");
   fake_device dev = fake_make(&p, BUG_NONE), other = fake_make(&p, BUG_NONE);
   mlaf_bench *bench = NULL;
   mlaf_timing t;
   mlaf_err err;
   assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, pt(&p), NULL, &bench, &err), MLAF_E_ARG);
   assert_non_null(strstr(err.text, "needs a cache of 27.5 GiB, fake has 16.0 GiB"));
-  p = parse("mla_decode:h4,r32,p0,q1,bf16,page1,b1024,s16777216");
+  p = parsed("mla_decode:h4,r32,p0,q1,bf16,page1,b1024,s16777216");
   assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, pt(&p), NULL, &bench, &err), MLAF_E_ARG);
   assert_non_null(strstr(err.text, "page ids are 32-bit"));
   assert_null(bench);
   assert_int_equal(dev.allocations, 0);
-  p = parse("mla_decode:h4,r64,p32,q1,bf16,page16,b8,s100");
+  p = parsed("mla_decode:h4,r64,p32,q1,bf16,page16,b8,s100");
   mlaf_loaded *l = fake_load(&other, 1);
   assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, pt(&p), NULL, &bench, &err), MLAF_OK);
   assert_int_equal(mlaf_bench_time(bench, l, NULL, &t, &err), MLAF_E_ARG);
@@ -244,11 +239,11 @@ TEST(refusals) {
 
 /* The figures a time is put beside, by hand: H=16, B=2, ctx=1000. */
 TEST(work) {
-  mlaf_problem p = parse("mla_decode:h16,r512,p64,q1,bf16,page64,b2,s1000");
+  mlaf_problem p = parsed("mla_decode:h16,r512,p64,q1,bf16,page64,b2,s1000");
   mlaf_work w = mlaf_problem_work(pt(&p));
   assert_true(w.bytes == 2.0 * (32 * 576 + 2 * 1000 * 576 + 32 * 512) + 4 * 32);
   assert_true(w.flops == 2.0 * 32 * 1000 * (576 + 512));
-  p = parse("mla_decode:h16,r512,p64,q3,causal,bf16,page64,b2,s1000");
+  p = parsed("mla_decode:h16,r512,p64,q3,causal,bf16,page64,b2,s1000");
   assert_true(mlaf_problem_work(pt(&p)).flops == 2.0 * 96 * 999 * (576 + 512)); /* 1000, 999 and 998 tokens are seen */
 }
 

@@ -7,6 +7,7 @@
 #include "check/soak_internal.h"
 #include "check/verify.h"
 #include "ops/mla_decode/compare.h"
+#include "decode_problem.h"
 #include "point.h"
 
 /* Damage done to decode launches of the device under test: those numbered first, first + step, ..., counted from 1. */
@@ -44,12 +45,6 @@ static mlaf_device_ops soiled_ops(const mlaf_device_ops *ops, const mlaf_problem
   return s;
 }
 
-static mlaf_problem parse(const char *text) {
-  mlaf_problem p;
-  assert_int_equal(mlaf_problem_parse(text, &p, NULL, 0), MLAF_OK);
-  return p;
-}
-
 typedef struct rig {
   mlaf_problem problem;
   mlaf_device_ops ops;
@@ -58,7 +53,7 @@ typedef struct rig {
 } rig;
 
 static void rig_open(rig *r, const char *problem, uint32_t splits) {
-  r->problem = parse(problem);
+  r->problem = parsed(problem);
   r->dev = fake_make(&r->problem, BUG_NONE);
   r->ops = soiled_ops(r->dev.base.ops, &r->problem);
   r->dev.base.ops = &r->ops;

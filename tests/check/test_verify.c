@@ -3,14 +3,8 @@
 #include "run/fake_device.h"
 #include "check/verify.h"
 #include "ops/mla_decode/compare.h"
+#include "decode_problem.h"
 #include "point.h"
-
-static mlaf_problem parse(const char *text) {
-  mlaf_problem p;
-  char why[200] = "";
-  if (mlaf_problem_parse(text, &p, why, sizeof why)) fail_msg("%s: %s", text, why);
-  return p;
-}
 
 static mlaf_status verify(const mlaf_problem *p, mlaf_inject inject, fake_bug bug, uint32_t splits,
                           mlaf_verify_result *out, mlaf_err *err) {
@@ -35,7 +29,7 @@ TEST(right_kernels_pass) {
   };
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
     for (uint32_t splits = 1; splits <= 16; splits *= 4) {
-      mlaf_problem p = parse(problems[i]);
+      mlaf_problem p = parsed(problems[i]);
       mlaf_verify_result r;
       mlaf_err err = {MLAF_OK, ""};
       if (verify(&p, MLAF_INJECT_NONE, BUG_NONE, splits, &r, &err))
@@ -54,7 +48,7 @@ TEST(bounds_are_tight) {
   static const char *const problems[] = {"mla_decode:h16,r512,p64,q1,bf16,page16,b1,s100",
                                          "mla_decode:h16,r512,p64,q1,f16,page16,b1,s100"};
   for (int i = 0; i < 2; i++) {
-    mlaf_problem p = parse(problems[i]);
+    mlaf_problem p = parsed(problems[i]);
     mlaf_verify_result r;
     mlaf_err err;
     assert_int_equal(verify(&p, MLAF_INJECT_NONE, BUG_NONE, 4, &r, &err), MLAF_OK);
@@ -97,7 +91,7 @@ TEST(every_bug_is_found) {
   bool seen[BUG_COUNT] = {true};
   for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
     const bug_case *b = &bugs[i];
-    mlaf_problem p = parse(b->problem ? b->problem : "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9");
+    mlaf_problem p = parsed(b->problem ? b->problem : "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9");
     mlaf_verify_result r;
     mlaf_err err = {MLAF_OK, ""};
     mlaf_status st = verify(&p, b->inject, b->bug, b->splits ? b->splits : 1, &r, &err);
@@ -117,7 +111,7 @@ TEST(injections_pass_on_right_kernels) {
   static const mlaf_inject injects[] = {MLAF_INJECT_NAN_Q, MLAF_INJECT_OOB_PAGE};
   for (int i = 0; i < 4; i++)
     for (uint32_t splits = 1; splits <= 9; splits += 4) {
-      mlaf_problem p = parse(problems[i / 2]);
+      mlaf_problem p = parsed(problems[i / 2]);
       mlaf_verify_result r;
       mlaf_err err = {MLAF_OK, ""};
       if (verify(&p, injects[i % 2], BUG_NONE, splits, &r, &err)) fail_msg("%s", err.text);
@@ -127,7 +121,7 @@ TEST(injections_pass_on_right_kernels) {
 
 /* Two suites of one seed are the same data; another seed is other data. */
 TEST(deterministic_by_seed) {
-  mlaf_problem p = parse("mla_decode:h4,r64,p32,q2,causal,bf16,page16,b1,s9");
+  mlaf_problem p = parsed("mla_decode:h4,r64,p32,q2,causal,bf16,page16,b1,s9");
   mlaf_case_spec spec = {.name = "x",
                          .problem = p,
                          .seed = 5,

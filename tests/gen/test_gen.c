@@ -8,6 +8,7 @@
 #include "cmocka_all.h"
 #include "gen/host.h"
 #include "limit.h"
+#include "decode_problem.h"
 #include "point.h"
 #include "op/op.h"
 
@@ -22,13 +23,6 @@ enum { SLOWDOWN = 1, MANIFEST_SHARE = 4 };
 static const char *source_dir(void) {
   const char *dir = getenv("MLAF_SOURCE_DIR");
   return dir ? dir : ".";
-}
-
-static mlaf_problem problem_of(const char *text) {
-  mlaf_problem p;
-  char why[256] = "";
-  if (mlaf_problem_parse(text, &p, why, sizeof why)) fail_msg("%s: %s", text, why);
-  return p;
 }
 
 /* A directory with the real gen/ and one template "x" of the given text. */
@@ -92,7 +86,7 @@ static void expect_bad_within(int64_t steps, const char *text, const char *piece
   assert_string_equal(source, "untouched");
   assert_string_equal(hash, "untouched");
   mlaf_variant v = {0};
-  mlaf_problem p = problem_of("mla_decode:h16");
+  mlaf_problem p = parsed("mla_decode:h16");
   assert_int_equal(mlaf_gen_variant(g, mlaf_point_text(pt(&p)).s, "gfx942", "nonsense", &v, &err),
                    MLAF_E_TEMPLATE); /* the state survives */
   assert_non_null(strstr(err.text, "nonsense"));
@@ -141,7 +135,7 @@ TEST(memory_is_limited) {
 /* Every allocation limit from "nothing works" to "all works": an error each time, never a crash, a leak or a wrong result. */
 TEST(memory_limit_anywhere) {
   (void)state;
-  mlaf_problem p = problem_of("mla_decode:h16,b64,s4096");
+  mlaf_problem p = parsed("mla_decode:h16,b64,s4096");
   int failed = 0;
   for (size_t limit = 300 << 10; ; limit += limit / 6) {
     mlaf_gen *g = open_gen(NULL);
@@ -213,7 +207,7 @@ TEST(targets_and_options) {
 TEST(space_is_ordered_and_rebuilds) {
   (void)state;
   mlaf_gen *g = open_gen(NULL);
-  mlaf_problem p = problem_of("mla_decode:h16,b64,s4096");
+  mlaf_problem p = parsed("mla_decode:h16,b64,s4096");
   mlaf_variant *list = NULL;
   size_t n = 0, candidates = 0;
   mlaf_err err = {0};
@@ -258,7 +252,7 @@ TEST(space_is_ordered_and_rebuilds) {
 TEST(bad_requests) {
   (void)state;
   mlaf_gen *g = open_gen(NULL);
-  mlaf_problem p = problem_of("mla_decode:h16,b64,s4096");
+  mlaf_problem p = parsed("mla_decode:h16,b64,s4096");
   mlaf_variant v = {0}, *list = NULL;
   size_t n = 7;
   mlaf_err err = {0};
@@ -282,7 +276,7 @@ TEST(bad_requests) {
 TEST(rejected_variant_says_why) {
   (void)state;
   mlaf_gen *g = open_gen(NULL);
-  mlaf_problem p = problem_of("mla_decode:h16,b64,s4096");
+  mlaf_problem p = parsed("mla_decode:h16,b64,s4096");
   mlaf_variant *list = NULL, v = {0};
   size_t n = 0, tried = 0;
   mlaf_err err = {0};
@@ -361,7 +355,7 @@ TEST(embedded_stamp_is_of_the_files) {
 TEST(embedded_equals_directory) {
   (void)state;
   mlaf_gen *a = open_gen(NULL), *b = open_gen(source_dir());
-  mlaf_problem p = problem_of("mla_decode:h128,r256,p32,q2,causal,f16,page3,b1,s777");
+  mlaf_problem p = parsed("mla_decode:h128,r256,p32,q2,causal,f16,page3,b1,s777");
   mlaf_variant va = {0}, vb = {0};
   mlaf_err err = {0};
   assert_int_equal(mlaf_gen_baseline(a, mlaf_point_text(pt(&p)).s, "gfx942", &va, &err), MLAF_OK);
@@ -392,7 +386,7 @@ TEST(lua_problem_strings_agree) {
   static const char *const texts[] = {"mla_decode:h16,b64,s4096", "mla_decode:h128,r256,p32,q8,causal,f16,page1,b1,s1",
                                       "mla_decode:h5,r32,p0,q2,page3,b65536,s16777216"};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    mlaf_problem p = problem_of(texts[i]);
+    mlaf_problem p = parsed(texts[i]);
     char want[MLAF_PROBLEM_TEXT_MAX], command[1024], got[256] = "";
     assert_int_equal(mlaf_problem_print(&p, want, sizeof want), MLAF_OK);
     snprintf(command, sizeof command,

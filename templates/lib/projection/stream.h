@@ -132,6 +132,6 @@ MLAF_DEV void multiply(const weights& w, inputs& x, sums_of_warp& s${norm == 1 a
 
 //@ local args = require("projection/side").args(template, "mlaf_projection_kernel_args")
 extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${symbol}(const ${args} a) {
-//@ include("lib/projection/stream_kernel.h", { bytes = false, lands = lands, layout = layout, norm = norm, split = split, turn = turn,
-//@   style = style })
+//@ include("lib/projection/stream_kernel.h", { bytes = false, lands = lands, layout = layout, norm = norm, split = split,
+//@   turn = turn, style = style })
 }

@@ -165,6 +165,6 @@ MLAF_DEV void multiply(const weights& w, inputs& x, const float* scales,
 
 //@ local args = require("projection/side").args(template, "mlaf_projection_scaled_args")
 extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${symbol}(const ${args} a) {
-//@ include("lib/projection/stream_kernel.h", { bytes = true, lands = false, layout = layout, norm = norm, split = split, turn = turn,
-//@   style = style })
+//@ include("lib/projection/stream_kernel.h", { bytes = true, lands = false, layout = layout, norm = norm, split = split,
+//@   turn = turn, style = style })
 }

@@ -1,6 +1,6 @@
 //@ -- A token's latent row and rope columns, by a warp (wave): normed, rotated, cast or quantised, written to its slot. Of
 //@ -- mla_append's kernel, and of the blocks that append beside another product (lib/projection/side.h).
-//@ needs("LANES", "R", "CHUNKS", "ROUNDS", "APPEND_NEVER", "APPEND_POWER_OF_TWO", "APPEND_TABLE_16")
+//@ needs("LANES", "CHUNKS", "ROUNDS", "APPEND_NEVER", "APPEND_POWER_OF_TWO", "APPEND_TABLE_16")
 //@ local f = require("parts").of("mla_append", layout)
 //@ local plain, flat, scales = f.bits == 16, f.one_scale, f.scales
 //@ local tiles, aside = f.tiles, f.powers -- which are behind a page's rows

@@ -5,7 +5,7 @@
 //
 // If `rotate` is set, the columns with positions are turned by the row of a table that is their token's position: pairs (x_2i,
 // x_2i+1), or halves (x_i, x_i+P/2); x cos - y sin, y cos + x sin. A position outside the table makes them NaN.
-//@ needs("R", "H", "N", "OUT")
+//@ needs("H", "N", "OUT")
 
 //@ local f = require("parts").of("mla_gather_kv_b", layout)
 //@ local plain, scales = f.bits == 16, f.scales

@@ -5,12 +5,7 @@
 #include "cmocka_all.h"
 #include "op/numeric.h"
 #include "ops/mla_decode/testcase.h"
-
-static mlaf_problem parse(const char *text) {
-  mlaf_problem p;
-  assert_int_equal(mlaf_problem_parse(text, &p, NULL, 0), MLAF_OK);
-  return p;
-}
+#include "decode_problem.h"
 
 typedef struct result {
   double *o, *lse, *magnitude;
@@ -78,7 +73,7 @@ static void agrees_with_the_obvious(void **state) {
       {"mla_decode:h2,r512,p64,q2,causal,f16,page7,b1,s1", MLAF_CACHE_COMBINED},
   };
   for (size_t i = 0; i < 4; i++) {
-    mlaf_problem p = parse(cases[i].problem);
+    mlaf_problem p = parsed(cases[i].problem);
     mlaf_case_spec spec = {.name = "r",
                            .problem = p,
                            .seed = i,
@@ -115,7 +110,7 @@ typedef struct simple {
 
 static void simple_make(simple *s, const char *problem, int32_t q_len, int32_t tokens, uint64_t seed) {
   mlaf_rng r = {seed};
-  mlaf_problem p = parse(problem);
+  mlaf_problem p = parsed(problem);
   int32_t d = p.rank + p.rope, pages = (tokens + p.page_size - 1) / p.page_size;
   *s = (simple){.q = calloc((size_t)(q_len * p.heads * d), 2), .kv = calloc((size_t)(pages * p.page_size * d), 2)};
   for (int i = 0; i < q_len * p.heads * d; i++) s->q[i] = mlaf_encode16(p.dtype, mlaf_rng_normal(&r));
@@ -245,7 +240,7 @@ static void large_scores(void **state) {
 
 /* Requests have 2 tokens at most: one of 3 to 5 is NaN, and so is the last one, which reaches behind all rows. */
 static void long_requests(void **state) {
-  mlaf_problem p = parse("mla_decode:h2,r64,p32,q2,causal,bf16,page4,b1,s1");
+  mlaf_problem p = parsed("mla_decode:h2,r64,p32,q2,causal,bf16,page4,b1,s1");
   for (uint64_t seed = 0; seed < 20; seed++) {
     mlaf_case_spec spec = {
         .name = "n", .problem = p, .seed = seed, .n = 4, .q_lens = {1, 1, 1, 2}, .kv_lens = {9, 9, 5, 5}, .score_std = 1};
@@ -268,7 +263,7 @@ static void long_requests(void **state) {
 }
 
 static void nan_and_bad_pages(void **state) {
-  mlaf_problem p = parse("mla_decode:h2,r64,p32,q2,causal,bf16,page4,b1,s1");
+  mlaf_problem p = parsed("mla_decode:h2,r64,p32,q2,causal,bf16,page4,b1,s1");
   for (int inject = MLAF_INJECT_NAN_Q; inject <= MLAF_INJECT_OOB_PAGE; inject++)
     for (uint64_t seed = 0; seed < 20; seed++) {
       mlaf_case_spec spec = {
