@@ -40,7 +40,7 @@ ROTATED = "str? rope_style=None, Tensor? rope_table=None"
 
 class Operator:
     """One entry point as an operator. parameters: the schema's, by the function's names and in its order; a cache that may be a pair has a second
-    tensor NAME_kpe, a number that may be a tensor a NAME_tensor. makes: shape and type (None: the first tensor's) of an output that the caller left out. returns: names, "" for None. direct: a function of the schema's first values
+    tensor NAME_kpe, a number that may be a tensor a NAME_tensor, a flag that may be a word a NAME_word. makes: shape and type (None: the first tensor's) of an output that the caller left out. returns: names, "" for None. direct: a function of the schema's first values
     that makes a plain call and returns whether it did; and how many values it takes. plain: an operator of a plain call's values alone, which the traced
     function calls where no other value is given: PyTorch takes time for each value of a schema, given or not."""
 
@@ -53,7 +53,8 @@ class Operator:
         self.defaults = {name: ast.literal_eval(text) for _, name, text in found if text}
         self.tensors = tuple(name for kind, name, _ in found if kind.startswith("Tensor"))
         self.pairs = tuple(name[:-4] for name in self.tensors if name.endswith("_kpe"))
-        self.either = tuple(name[:-7] for name in self.tensors if name.endswith("_tensor"))
+        self.either = tuple((name.rpartition("_")[0], name, kind) for end, kind in (("_tensor", torch.Tensor), ("_word", str))
+                            for name in self.names if name.endswith(end))
         self.objects = tuple(name for name in ("ctx", "schedule") if name in self.names)
         self.ignored = tuple(name for name in ("tile_scheduler_metadata", "num_splits") if name in self.names)
         signature = inspect.signature(function).parameters.values()
@@ -85,10 +86,10 @@ class Operator:
             kpe = named.pop(name + "_kpe", None)
             if kpe is not None:
                 named[name] = named[name], kpe
-        for name in self.either:
-            tensor = named.pop(name + "_tensor", None)
-            if tensor is not None:
-                named[name] = tensor
+        for name, other, _ in self.either:
+            value = named.pop(other, None)
+            if value is not None:
+                named[name] = value
         owner = (numbered.find(named.pop(self.owner), self.owner),) if self.owner else ()
         self.function(*owner, **named)
 
@@ -109,9 +110,9 @@ class Operator:
             for name in self.pairs:
                 if isinstance(values[name], (tuple, list)):
                     values[name], values[name + "_kpe"] = values[name]
-            for name in self.either:
-                if isinstance(values[name], torch.Tensor):
-                    values[name], values[name + "_tensor"] = None, values[name]
+            for name, other, kind in self.either:
+                if isinstance(values[name], kind):
+                    values[name], values[other] = self.defaults[name], values[name]
             if torch.is_grad_enabled():
                 why = torch_state.gradient_wanted({name: values.get(name) for name in self.tensors})
                 if why is not None:  # no MlafError: Dynamo reports the text of exceptions that it can make
@@ -252,7 +253,7 @@ OPERATORS = [
              f"Tensor q, Tensor kv_buffer, Tensor(a!) o, {LISTS}, SymInt max_seqlen_q, float? sm_scale=None, Tensor(b!)? lse=None, "
              "SymInt? mean_kv_len=None, float logit_cap=0.0, int? num_kv_splits=None, bool causal=True, Tensor? kv_scale=None, Tensor(c!)? workspace=None, SymInt? page_size=None, "
              f"int nhead_kv=1, {ROTATED}, bool batch_invariant=False, float? q_scale=None, Tensor? block_table=None, Tensor? seq_lens=None, "
-             "SymInt? head_dim_v=None, Tensor? kv_buffer_kpe=None, Tensor? q_scale_tensor=None", {"o": _decode_out, "lse": _decode_lse}, ("o", "lse"), direct=(_decode, 11),
+             "SymInt? head_dim_v=None, str? cache_format=None, Tensor? kv_buffer_kpe=None, Tensor? q_scale_tensor=None", {"o": _decode_out, "lse": _decode_lse}, ("o", "lse"), direct=(_decode, 11),
              plain=Plain("mla_decode_plain", "Tensor q, Tensor kv_buffer, Tensor(a!) o, Tensor qo_indptr, Tensor kv_indptr, Tensor kv_indices, "
                          "Tensor kv_last_page_lens, Tensor(b!)? lse, SymInt max_seqlen_q, float? sm_scale", _decode_plain)),
     Operator(flash_mla_with_kvcache,
@@ -260,7 +261,8 @@ OPERATORS = [
              "Tensor(a!)? out=None, Tensor(b!)? lse=None, SymInt? mean_kv_len=None, Tensor? tile_scheduler_metadata=None, Tensor? num_splits=None, "
              "bool is_fp8_kvcache=False, Tensor? indices=None, Tensor? attn_sink=None, Tensor? extra_k_cache=None, Tensor? extra_indices_in_kvcache=None, "
              "Tensor? topk_length=None, Tensor? extra_topk_length=None, Tensor(c!)? workspace=None, bool batch_invariant=False, float? empty_lse=None, "
-             "Tensor? cu_seqlens_q=None, SymInt? max_seqlen_q=None, Tensor? k_cache_kpe=None, Tensor? descale_q=None, Tensor? descale_k=None",
+             "Tensor? cu_seqlens_q=None, SymInt? max_seqlen_q=None, Tensor? k_cache_kpe=None, Tensor? descale_q=None, Tensor? descale_k=None, "
+             "str? is_fp8_kvcache_word=None",
              {"out": lambda v: v["q"].new_empty((*v["q"].shape[:-1], v["head_dim_v"]), dtype=_wide(v["q"])), "lse": _flash_lse}, ("out", "lse"), direct=(_flash, 10),
              plain=Plain("flash_mla_plain", "Tensor q, Tensor k_cache, Tensor block_table, Tensor cache_seqlens, SymInt head_dim_v, float? softmax_scale, "
                          "bool causal, Tensor(a!) out, Tensor(b!) lse", _flash)),
@@ -282,7 +284,7 @@ OPERATORS = [
     Operator(mla_dequant, "Tensor w, Tensor w_scale, Tensor(a!) out", returns="out"),
     Operator(mla_gather_kv_b,
              "Tensor kv_cache, Tensor block_table, Tensor cu_seqlens, Tensor? seq_starts, Tensor kv_b_weight, Tensor(a!) kv, Tensor(b!) k_pe, "
-             f"Tensor? scale=None, SymInt? vdim=None, {ROTATED}, Tensor? kv_cache_kpe=None"),
+             f"Tensor? scale=None, SymInt? vdim=None, {ROTATED}, str? cache_format=None, Tensor? kv_cache_kpe=None"),
     Operator(gather_kv_b_proj,
              "Tensor k_buffer, Tensor? k_scale, Tensor kv_indptr, Tensor kv_indices, Tensor kv_prefix_sum_context_lens, Tensor kv_proj_weight, "
              "Tensor? kv_proj_scale, Tensor(a!) k_prefix, Tensor(b!) v_prefix, bool weight_preshuffle=False, bool shuffled_kv_cache=False, "
