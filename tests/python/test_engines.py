@@ -34,7 +34,7 @@ class Versions(unittest.TestCase):
 
     def test_a_module_says_which_package_it_lacks(self):
         wanted = {"flashinfer": "torch", "torch_ops": "torch", "jax": "jax", "engines.transformers": "torch", "engines.transformers_cache": "transformers",
-                  "engines.vllm_attention": "torch", "engines.vllm_cpu": "torch", "engines.vllm_gpu": "torch", "engines.vllm_layer": "torch",
+                  "engines.vllm_attention": "torch", "engines.vllm_cpu": "torch", "engines.vllm_layer": "torch",
                   "engines.sglang_backend": "torch"}
         for name, package in wanted.items():
             without = f"import sys; sys.modules['{package}'] = None; import mlaforge.{name}"
@@ -101,11 +101,11 @@ class Plugins(unittest.TestCase):
         self.assertEqual(self.vllm("prefill"), {"CPU_MLA": backend, "AMX_MLA": backend, "prefill CPU": prefill, "prefill ZEN_CPU": prefill})
 
     def test_vllm_on_a_gpu_learns_what_custom_is(self):
-        self.assertEqual(self.vllm(None, cpu=False), {"CUSTOM": "mlaforge.engines.vllm_gpu.Backend",
+        self.assertEqual(self.vllm(None, cpu=False), {"CUSTOM": "mlaforge.engines.vllm_attention.Backend",
                                                       "prefill CUSTOM": "mlaforge.engines.vllm_attention.Prefill"})
 
     def test_vllm_on_a_gpu_takes_lists_where_that_is_wanted(self):
-        self.assertEqual(self.vllm("sparse", cpu=False)["CUSTOM"], "mlaforge.engines.vllm_gpu.SparseBackend")
+        self.assertEqual(self.vllm("sparse", cpu=False)["CUSTOM"], "mlaforge.engines.vllm_attention.SparseBackend")
         with self.assertRaisesRegex(SystemExit, "^mlaforge: MLAFORGE_VLLM is 'sparse', and vLLM's CPU platform has no sparse attention"):
             self.vllm("sparse")
 
@@ -121,9 +121,8 @@ class Plugins(unittest.TestCase):
                      vllm__model_executor__layers__attention__sparse_mla_attention=sparse,
                      vllm__v1__attention__backend={"AttentionCGSupport": types.SimpleNamespace(UNIFORM_BATCH=2), "MultipleOf": int},
                      vllm__v1__attention__backends__mla__prefill__base={"MLAPrefillBackend": Base})
-        for name in ("vllm_gpu", "vllm_attention"):
-            self.addCleanup(sys.modules.pop, "mlaforge.engines." + name, None)
-        return importlib.import_module("mlaforge.engines.vllm_gpu")
+        self.addCleanup(sys.modules.pop, "mlaforge.engines.vllm_attention", None)
+        return importlib.import_module("mlaforge.engines.vllm_attention")
 
     @unittest.skipUnless(torch, "PyTorch is not installed")
     def test_vllm_finds_backends_again_by_their_module_and_name(self):
@@ -138,7 +137,7 @@ class Plugins(unittest.TestCase):
 
     @unittest.skipUnless(torch, "PyTorch is not installed")
     def test_vllm_decodes_with_kernels_of_two_numbers_of_query_tokens(self):
-        builder = self.vllm_gpu().Builder()
+        builder = self.vllm_gpu().Backend.get_builder_cls()()
         self.assertEqual(builder.reorder_batch_threshold, 1)  # the rest of a chunk is prefill, of any length
         builder.reorder_batch_threshold = 5  # four drafts
         for lens, longest, ragged in (((1, 1), 1, False), ((1, 0), 1, True), ((0, 0), 1, True), ((2, 1), 5, True), ((3, 3), 5, True), ((5, 5), 5, False)):
