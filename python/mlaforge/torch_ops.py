@@ -125,8 +125,9 @@ class Operator:
             for name, make in self.makes.items():
                 if values.get(name) is None or values[name] is True:
                     values[name] = make(values)
-            if self.plain is not None and self.plain.serves(values, self.defaults):
-                self.plain.call(*[values[name] for name in self.plain.names])
+            given = None if self.plain is None else self.plain.given(values, self.defaults)
+            if given is not None:
+                self.plain.call(*given)
                 return _returned(self.returns, values)
             given = [values[name] for name in self.names]
             while self.names[len(given) - 1] in self.defaults and given[-1] is self.defaults[self.names[len(given) - 1]]:
@@ -139,26 +140,34 @@ class Operator:
 class Plain:
     """An operator of an entry point's plain call. parameters: a schema of some of the entry point's, without defaults; values that may be None cost
     PyTorch more than others. direct: its work, a function of these values that makes a plain call and returns whether it did; or make: its whole kernel, of
-    a function that makes any call of these values."""
+    a function that makes any call of values by their names. pack: names of the entry point's whose values are the schema's first one, and the function that
+    makes it, None where they do not fit in."""
 
-    def __init__(self, name, parameters, direct=None, make=None):
+    def __init__(self, name, parameters, direct=None, make=None, pack=((), None)):
         self.name, self.parameters, found = name, parameters, PARAMETER.findall(parameters)
-        self.make = make or (lambda otherwise: lambda *values: None if direct(*values) else otherwise(*values))
+        self.make = make or (lambda run_any: lambda *values: None if direct(*values) else run_any(dict(zip(self.names, values))))
+        self.packed, self.pack = pack
         self.names = tuple(name for _, name, _ in found)
-        self.wanted = tuple(name for kind, name, _ in found if not kind.endswith("?"))
+        self.own = self.names[1:] if self.pack else self.names
+        self.wanted = tuple(name for kind, name, _ in found if not kind.endswith("?") and name in self.own)
 
     def register(self, run_any):
         """run_any: makes any call of the entry point, by values' names."""
-        run = self.make(lambda *values: run_any(dict(zip(self.names, values))))
         LIBRARY.define(f"{self.name}({self.parameters}) -> ()", tags=TAGS)
-        LIBRARY.impl(self.name, run, "CompositeExplicitAutograd")
+        LIBRARY.impl(self.name, self.make(run_any), "CompositeExplicitAutograd")
         LIBRARY.impl(self.name, lambda *values: None, "Meta")
         self.call = self.overload = getattr(torch.ops.mlaforge, self.name).default
 
-    def serves(self, values, defaults):
-        """True of a call's values that this operator takes, where all others are defaults."""
-        return (all(values[name] is not None for name in self.wanted)
-                and all(values[name] is default for name, default in defaults.items() if name not in self.names))
+    def given(self, values, defaults):
+        """The operator's values of a call where all others are defaults, else None."""
+        if not (all(values[name] is not None for name in self.wanted)
+                and all(values[name] is default for name, default in defaults.items() if name not in self.own and name not in self.packed)):
+            return None
+        own = [values[name] for name in self.own]
+        if self.pack is None:
+            return own
+        first = self.pack(*[values[name] for name in self.packed])
+        return None if first is None else [first, *own]
 
 
 def _returned(names, values):
@@ -188,16 +197,30 @@ def _flash(q, k_cache, block_table, cache_seqlens, head_dim_v, softmax_scale=Non
                       block_table, cache_seqlens, True).__class__ is tuple
 
 
-def _layer_by(done, otherwise, find=numbered.find, records=torch.is_grad_enabled):
-    """A function of a layer's plain call. It returns `done`, or what `otherwise` makes of the same values."""
-    def run(layer, hidden, positions, slots, cache, seq_lens=None, block_table=None, out=None, kv_len=0, q_len=1, workspace=None, same_tables=False):
-        one = find(layer, "layer")
+def _layer(layer, hidden, positions, slots, cache, seq_lens=None, block_table=None, out=None, kv_len=0, q_len=1, workspace=None, same_tables=False):
+    one = numbered.find(layer, "layer")
+    if one._fast is None or one._ctx._address is None or one._ctx.emulated or torch.is_grad_enabled():
+        return False
+    made = one._run(one._fast, hidden, positions, slots, cache, seq_lens, block_table, q_len, None, out, None, None, None, None, None, kv_len, workspace,
+                    None, None, same_tables, None, None)
+    return made is not None and made.__class__ is not int
+
+
+def _pack(layer, kv_len, q_len):
+    """Three numbers as one value of a schema: each costs PyTorch a sixth of a microsecond or more."""
+    return layer * 2 ** 40 + kv_len * 16 + (q_len - 1) if 0 < q_len <= 16 and 0 <= kv_len < 2 ** 32 else None
+
+
+def _layer_plain(run_any, find=numbered.find, records=torch.is_grad_enabled):
+    def run(call, hidden, positions, slots, cache, seq_lens, block_table, out):
+        one = find(call >> 40, "layer")
         if one._fast is not None and one._ctx._address is not None and not one._ctx.emulated and not records():
-            made = one._run(one._fast, hidden, positions, slots, cache, seq_lens, block_table, q_len, None, out, None, None, None, None, None, kv_len, workspace,
-                            None, None, same_tables, None, None)
+            made = one._run(one._fast, hidden, positions, slots, cache, seq_lens, block_table, (call & 15) + 1, None, out, None, None, None, None, None,
+                            call >> 4 & 0xffffffff, None, None, None, False, None, None)
             if made is not None and made.__class__ is not int:
-                return done
-        return otherwise(layer, hidden, positions, slots, cache, seq_lens, block_table, out, kv_len, q_len)
+                return
+        run_any(dict(layer=call >> 40, hidden=hidden, positions=positions, slots=slots, cache=cache, seq_lens=seq_lens, block_table=block_table, out=out,
+                     kv_len=call >> 4 & 0xffffffff, q_len=(call & 15) + 1))
     return run
 
 
@@ -328,9 +351,9 @@ OPERATORS = [
              "SymInt kv_len=0, SymInt q_len=1, Tensor(c!)? workspace=None, bool same_tables=False, Tensor? residual=None, int schedule=0, "
              "Tensor? qo_indptr=None, Tensor? kv_indptr=None, Tensor? kv_indices=None, Tensor? kv_last_page_lens=None, int? stage=None, "
              "Tensor(e!)? index_cache=None, Tensor(f!)? indices=None, Tensor(d!)? cache_kpe=None", {"out": _rows_of("hidden")}, "out", "layer", "layer",
-             (_layer_by(True, lambda *values: False), 12),
-             Plain("layer_plain", "int layer, Tensor hidden, Tensor positions, Tensor slots, Tensor(a!) cache, Tensor seq_lens, Tensor block_table, "
-                   "Tensor(b!) out, SymInt kv_len, SymInt q_len", make=lambda otherwise: _layer_by(None, otherwise))),
+             (_layer, 12),
+             Plain("layer_plain", "SymInt call, Tensor hidden, Tensor positions, Tensor slots, Tensor(a!) cache, Tensor seq_lens, Tensor block_table, "
+                   "Tensor(b!) out", make=_layer_plain, pack=(("layer", "kv_len", "q_len"), _pack))),
     Operator(ChunkedPrefill.forward,
              "int schedule, Tensor q, Tensor k_nope, Tensor k_pe, Tensor v, Tensor kv_cache, Tensor block_table, Tensor kv_b_weight, "
              "float? softmax_scale=None, Tensor? kv_scale=None, Tensor(a!)? out=None, Tensor(b!)? lse=None, Tensor? rope_table=None, "

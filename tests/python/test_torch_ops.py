@@ -235,6 +235,22 @@ class Operators(Entries):
                     operator.plain.make(lambda *values: None)(*values)
                 self.assertIs(self.recorded(call, {**good, **more})[0], operator.overload)
 
+    def test_a_layer_s_plain_operator_hands_on_the_numbers_of_one_value(self):
+        from mlaforge.torch_ops import OPERATORS
+        self.random = torch.Generator().manual_seed(19)
+        layer, good = next((c.__self__, g) for c, g in ((c, g) for c, g in self.calls()) if getattr(c, "__qualname__", "") == "Layer.forward")
+        operator, good = next(x for x in OPERATORS if x.name == "layer"), {**good, "out": torch.empty_like(good["hidden"])}
+        for kv_len, q_len in ((0, 1), (1234, 16), (2 ** 32 - 1, 2)):
+            seen = []
+            with torch.no_grad(), unittest.mock.patch.object(layer, "_run", lambda *values: seen.append(values) or good["out"]), \
+                    unittest.mock.patch.object(layer._ctx, "emulated", False):
+                overload, values = self.recorded(layer.forward, {**good, "kv_len": kv_len, "q_len": q_len})
+                overload(*values)
+            self.assertIs(overload, operator.plain.overload)
+            self.assertEqual((seen[0][7], seen[0][15]), (q_len, kv_len))
+        for wrong in (dict(q_len=0), dict(q_len=17), dict(kv_len=-1), dict(kv_len=2 ** 32)):  # the entry point names what is wrong
+            self.assertIs(self.recorded(layer.forward, {**good, **wrong})[0], operator.overload)
+
     def test_a_layer_says_the_workspace_of_a_call(self):
         self.random = torch.Generator().manual_seed(17)
         layer, good = next((c.__self__, g) for c, g in ((c, g) for c, g in self.calls()) if getattr(c, "__qualname__", "") == "Layer.forward")

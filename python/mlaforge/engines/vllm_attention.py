@@ -96,8 +96,9 @@ class Prefill(MLAPrefillBackend):
 
 def backend(module, name, of, builder, impl, **more):
     """A backend of vLLM's, `of`, with a builder and an implementation of these bases. On CUDA vLLM imports it again by its module and name."""
-    made = {"get_builder_cls": type(name + "Builder", builder, {}), "get_impl_cls": type(name + "Impl", impl, {})}
-    return type(name, (of,), {"__module__": module, **{get: staticmethod(lambda found=found: found) for get, found in made.items()}, **more})
+    of_it = {"__module__": module}
+    made = {"get_builder_cls": type(name + "Builder", builder, of_it), "get_impl_cls": type(name + "Impl", impl, of_it)}
+    return type(name, (of,), {**of_it, **{get: staticmethod(lambda found=found: found) for get, found in made.items()}, **more})
 
 
 Backend = backend(__name__, "Backend", MLACommonBackend, (Ragged, MLACommonMetadataBuilder), (Impl,), get_name=staticmethod(lambda: "CUSTOM"),
