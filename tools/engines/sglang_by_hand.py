@@ -23,7 +23,7 @@ class Pool:
 
 
 def runner(requests, pages, page, device):
-    """What the backend reads of SGLang's runner: a cache with random rows, and where each request's tokens lie."""
+    """The part of SGLang's runner that the backend reads: a cache with random rows, and where each request's tokens lie."""
     rows = torch.randperm(requests * pages, device=device).view(requests, pages)
     tokens = (rows[:, :, None] * page + torch.arange(page, device=device)).view(requests, -1).int()
     cache = torch.randn(requests * pages * page, RANK + ROPE, device=device).bfloat16()
