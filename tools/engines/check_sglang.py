@@ -3,6 +3,7 @@ import sys
 
 import serve
 import sglang_by_hand
+import sglang_kit
 import tiny
 
 SCRIPT = "run_sglang.py"
@@ -19,6 +20,8 @@ def main():
     table.stock["vLLM's stock"] = tiny.SERVED_ERROR
     for name, settings, counters in CASES:
         table.run(name, SCRIPT, {}, settings, "vLLM's stock", ("calls", *counters))
+    wrong, count = sglang_kit.failed()  # before by hand, which puts settings of its own in place
+    table.row("SGLang's unit tests of MLA backends", not wrong, f"{count - len(wrong)} of {count} passed" + "".join(f"; {name} failed" for name in wrong))
     for mode in sglang_by_hand.MODES:
         for graph in (False, True)[:1 if mode == "EXTEND" else 2]:
             error = sglang_by_hand.error(mode, graph)

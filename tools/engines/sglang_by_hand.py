@@ -28,7 +28,14 @@ def runner(requests, pages, page, device):
     tokens = (rows[:, :, None] * page + torch.arange(page, device=device)).view(requests, -1).int()
     cache = torch.randn(requests * pages * page, RANK + ROPE, device=device).bfloat16()
     return named(token_to_kv_pool=Pool(cache), req_to_token_pool=named(req_to_token=tokens), page_size=page, dtype=torch.bfloat16,
-                 model_config=named(kv_lora_rank=RANK), server_args=named(speculative_num_draft_tokens=DRAFTS, speculative_eagle_topk=1))
+                 model_config=named(kv_lora_rank=RANK))
+
+
+def backend_of(of):
+    """The backend, where drafts are asked for."""
+    from mlaforge.engines import sglang_backend
+    sglang_backend.get_spec = lambda: named(speculative_num_draft_tokens=DRAFTS, speculative_eagle_topk=1)
+    return sglang_backend.Backend(of)
 
 
 def batch_of(mode, ends, news, graph, requests, device):
@@ -46,10 +53,9 @@ def batch_of(mode, ends, news, graph, requests, device):
 
 def error(mode, graph, device="cpu", heads=HEADS, page=PAGE, steps=(([30, 7, 50], [2, 1, 4]), ([11, 40, 60], [2, 1, 4]))):
     """Relative error against float64 of two steps; with a graph's tensors the second one has other lengths at the same addresses."""
-    from mlaforge.engines.sglang_backend import Backend
     torch.manual_seed(len(mode))
     of, worst, addresses, captured = runner(3, -(-64 // page), page, device), 0.0, set(), None
-    backend, layer, chosen = Backend(of), named(tp_q_head_num=heads, head_dim=RANK + ROPE, layer_id=0, scaling=0.05), (2, 0, 1)
+    backend, layer, chosen = backend_of(of), named(tp_q_head_num=heads, head_dim=RANK + ROPE, layer_id=0, scaling=0.05), (2, 0, 1)
     backend.init_cuda_graph_state(4, 4 * DRAFTS)
     for ends, news in steps:
         if mode == "EXTEND":
@@ -89,9 +95,8 @@ def error(mode, graph, device="cpu", heads=HEADS, page=PAGE, steps=(([30, 7, 50]
 
 def times(mode, page, heads=128, requests=64, ctx=1024, columns=4096):
     """us of a step on a GPU: tables (host, and device), and attention of a layer in a graph."""
-    from mlaforge.engines.sglang_backend import Backend
     of = runner(requests, columns // page, page, "cuda")
-    backend, layer = Backend(of), named(tp_q_head_num=heads, head_dim=RANK + ROPE, layer_id=0, scaling=0.05)
+    backend, layer = backend_of(of), named(tp_q_head_num=heads, head_dim=RANK + ROPE, layer_id=0, scaling=0.05)
     backend.init_cuda_graph_state(requests, requests * DRAFTS)
     batch = batch_of(mode, [ctx] * requests, [DRAFTS] * requests, True, list(range(requests)), "cuda")
     q = torch.randn(requests * (1 if mode == "DECODE" else DRAFTS), heads * (RANK + ROPE), device="cuda").bfloat16()

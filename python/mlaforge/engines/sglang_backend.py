@@ -8,8 +8,10 @@ needs(__name__, "torch", "sglang")
 import torch
 from sglang.srt.layers.attention.base_attn_backend import AttentionBackend
 from sglang.srt.mem_cache.memory_pool import KVWriteLoc
+from sglang.srt.runtime_context import get_spec
 
 import mlaforge
+from mlaforge.engines import refuse
 
 CALLS = {"decode": 0, "extend": 0, "verify": 0, "cached before extend": 0}
 Q_MOST = 16  # query tokens of a request; a longer extend is several requests over the same pages
@@ -21,16 +23,16 @@ class Backend(AttentionBackend):
 
     def __init__(self, runner):
         super().__init__()
-        self.pool, self.rows, self.page = runner.token_to_kv_pool, runner.req_to_token_pool.req_to_token, runner.page_size
+        self.token_to_kv_pool, self.req_to_token_pool = runner.token_to_kv_pool, runner.req_to_token_pool  # SGLang looks for them here
+        self.rows, self.page = runner.req_to_token_pool.req_to_token, runner.page_size
         self.rank, self.dtype = runner.model_config.kv_lora_rank, runner.dtype
-        self.drafts = getattr(runner.server_args, "speculative_num_draft_tokens", None) or 1
+        spec = get_spec()  # as SGLang resolved them; server_args holds what was given
+        self.drafts = spec.speculative_num_draft_tokens or 1
         self.columns = -(-self.rows.shape[1] // self.page)
-        if not self.rank:
-            raise NotImplementedError("mlaforge: the model has no kv_lora_rank: only MLA is served; take another --attention-backend")
-        if self.pool.store_dtype != self.dtype:
-            raise NotImplementedError(f"mlaforge: the cache is {self.pool.dtype}, must be {self.dtype}: --kv-cache-dtype must be auto")
-        if (getattr(runner.server_args, "speculative_eagle_topk", None) or 1) > 1:
-            raise NotImplementedError("mlaforge: speculative_eagle_topk is above 1: trees of drafts want a mask, and only chains are served")
+        refuse("the model has no kv_lora_rank: only MLA is served; take another --attention-backend", not self.rank)
+        refuse(f"the cache is {self.token_to_kv_pool.dtype}, must be {self.dtype}: --kv-cache-dtype must be auto",
+               self.token_to_kv_pool.store_dtype != self.dtype)
+        refuse("speculative_eagle_topk is above 1: trees of drafts want a mask, and only chains are served", (spec.speculative_eagle_topk or 1) > 1)
 
     def support_triton(self):
         """SGLang's helpers in Triton may be used where there is a GPU."""
@@ -91,11 +93,11 @@ class Backend(AttentionBackend):
 
     # --- a layer ---
     def _run(self, q, k, v, layer, batch, save_kv_cache=True, **more):
-        if any(value is not None for value in more.values()):
-            raise NotImplementedError(f"mlaforge: {', '.join(name for name, value in more.items() if value is not None)}: not served by this backend")
+        others = [name for name, value in more.items() if value is not None]
+        refuse(f"{', '.join(others)}: not served by this backend", others)
         if k is not None and save_kv_cache:
-            self.pool.set_kv_buffer(layer, KVWriteLoc.for_batch(batch), k, v)
-        cache = self.pool.get_key_buffer(layer.layer_id)
+            self.token_to_kv_pool.set_kv_buffer(layer, KVWriteLoc.for_batch(batch), k, v)
+        cache = self.token_to_kv_pool.get_key_buffer(layer.layer_id)
         cache = cache[:cache.shape[0] // self.page * self.page].view(-1, self.page, 1, layer.head_dim)
         shape = (layer.tp_q_head_num, layer.head_dim)
         q, how = (q.reshape(-1, *shape), dict(cu_seqlens_q=self.starts, max_seqlen_q=self.longest)) if self.starts is not None else (
