@@ -11,7 +11,7 @@ needs(__name__, "torch")
 import torch
 
 from .aiter import mla_decode_fwd
-from .mla_append import concat_mla_q
+from .mla_append import joined_q
 from .tensors import fail
 
 __all__ = ["BatchMLAPagedAttentionWrapper"]
@@ -102,21 +102,6 @@ class BatchMLAPagedAttentionWrapper:
                 buffer[n:].fill_(0 if name == "kv_len_arr" else int(values[-1]))
         return self._held
 
-    @staticmethod
-    def _columns(q_nope, q_pe):
-        """[T, H, R + P]: the tensor that both are columns of, or None."""
-        item, rank = q_nope.element_size(), q_nope.shape[-1]
-        if not q_pe.shape[-1]:
-            return q_nope
-        if q_nope.stride() == q_pe.stride() and q_pe.data_ptr() == q_nope.data_ptr() + item * rank and q_nope.stride()[-2:] == (rank + q_pe.shape[-1], 1):
-            return q_nope.as_strided((*q_nope.shape[:-1], rank + q_pe.shape[-1]), q_nope.stride())
-        return None
-
-    def _dense(self, q_nope, q_pe):
-        """[T, H, R + P]: the tensor that both are columns of, or a copy in memory of plan()."""
-        q = self._columns(q_nope, q_pe)
-        return concat_mla_q(q_nope, q_pe, self._q[:q_nope.shape[0]], ctx=self._ctx) if q is None else q
-
     def run(self, q_nope, q_pe, ckv_cache, kpe_cache, out=None, lse=None, return_lse=False, profiler_buffer=None, kv_len=None, page_table=None,
             return_lse_base_on_e=False, o_scale=None, ckv_scale=None, ckv_scale_arr=None, kpe_scale=None):
         """q_nope [T, H, R], q_pe [T, H, P], ckv_cache [pages, page_size, R], kpe_cache [pages, page_size, P]: out [T, H, R], and with return_lse lse [T, H]
@@ -138,7 +123,7 @@ class BatchMLAPagedAttentionWrapper:
         if return_lse and lse is None:
             lse = torch.empty(q_nope.shape[:2], dtype=torch.float32, device=q_nope.device)
         if self._tokens:
-            mla_decode_fwd(self._dense(q_nope, q_pe), (ckv_cache, kpe_cache), out, *self._lists, lse=lse, **self._plan)
+            mla_decode_fwd(joined_q(q_nope, q_pe, self._q, self._ctx), (ckv_cache, kpe_cache), out, *self._lists, lse=lse, **self._plan)
         if lse is not None and not return_lse_base_on_e:
             lse.mul_(LOG2_E)
         return (out, lse) if return_lse else out
@@ -147,8 +132,7 @@ class BatchMLAPagedAttentionWrapper:
         """A batch of one query token a request over a table of pages: (out, lse) or out."""
         if kv_len is None or page_table is None:
             fail("kv_len and page_table come together: one of them is None")
-        q = self._columns(q_nope, q_pe)
-        q = concat_mla_q(q_nope, q_pe, ctx=self._ctx) if q is None else q
+        q = joined_q(q_nope, q_pe, ctx=self._ctx)
         out = torch.empty_like(q_nope, memory_format=torch.contiguous_format) if out is None else out
         out, lse = mla_decode_fwd(q, cache, out, torch.arange(q.shape[0] + 1, dtype=torch.int32, device=q.device), None, None, None, 1, TABLE_SCALE,
                                   lse=True if return_lse and lse is None else lse, block_table=page_table, seq_lens=kv_len, ctx=self._ctx)

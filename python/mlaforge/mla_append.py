@@ -226,3 +226,13 @@ def concat_mla_q(q_nope, q_pe, out=None, *, ctx=None, stream=None):
             args.update({name: tensor.data_ptr(), name + "_row_stride": token})
     _launch(ctx, _problem(heads, rank, rope, dtype, "paged", "unrotated", tokens), args, q_nope, stream)
     return out
+
+
+def joined_q(q_nope, q_pe, room=None, ctx=None):
+    """[T, H, R+P], of PyTorch's tensors: the one whose columns both are, else a copy by one launch. room: a tensor whose first T rows it may go to."""
+    rank, columns = q_nope.shape[-1], q_nope.shape[-1] + q_pe.shape[-1]
+    if columns == rank:
+        return q_nope
+    if q_nope.stride() == q_pe.stride() and q_nope.stride()[-2:] == (columns, 1) and q_pe.data_ptr() == q_nope.data_ptr() + q_nope.element_size() * rank:
+        return q_nope.as_strided((*q_nope.shape[:-1], columns), q_nope.stride())
+    return concat_mla_q(q_nope, q_pe, None if room is None else room[:q_nope.shape[0]], ctx=ctx)

@@ -40,7 +40,7 @@ ROTATED = "str? rope_style=None, Tensor? rope_table=None"
 
 class Operator:
     """One entry point as an operator. parameters: the schema's, by the function's names and in its order; a cache that may be a pair has a second
-    tensor NAME_kpe, a number that may be a tensor a NAME_tensor. makes: shape and type (None: the first tensor's) of an output that the caller left out. returns: names, "" for None. direct: a function of the schema's first values
+    tensor NAME_kpe, a number that may be a tensor a NAME_tensor, a flag that may be a word a NAME_word. makes: shape and type (None: the first tensor's) of an output that the caller left out. returns: names, "" for None. direct: a function of the schema's first values
     that makes a plain call and returns whether it did; and how many values it takes. plain: an operator of a plain call's values alone, which the traced
     function calls where no other value is given: PyTorch takes time for each value of a schema, given or not."""
 
@@ -53,7 +53,8 @@ class Operator:
         self.defaults = {name: ast.literal_eval(text) for _, name, text in found if text}
         self.tensors = tuple(name for kind, name, _ in found if kind.startswith("Tensor"))
         self.pairs = tuple(name[:-4] for name in self.tensors if name.endswith("_kpe"))
-        self.either = tuple(name[:-7] for name in self.tensors if name.endswith("_tensor"))
+        self.either = tuple((name.rpartition("_")[0], name, kind) for end, kind in (("_tensor", torch.Tensor), ("_word", str))
+                            for name in self.names if name.endswith(end))
         self.objects = tuple(name for name in ("ctx", "schedule") if name in self.names)
         self.ignored = tuple(name for name in ("tile_scheduler_metadata", "num_splits") if name in self.names)
         signature = inspect.signature(function).parameters.values()
@@ -85,10 +86,10 @@ class Operator:
             kpe = named.pop(name + "_kpe", None)
             if kpe is not None:
                 named[name] = named[name], kpe
-        for name in self.either:
-            tensor = named.pop(name + "_tensor", None)
-            if tensor is not None:
-                named[name] = tensor
+        for name, other, _ in self.either:
+            value = named.pop(other, None)
+            if value is not None:
+                named[name] = value
         owner = (numbered.find(named.pop(self.owner), self.owner),) if self.owner else ()
         self.function(*owner, **named)
 
@@ -109,9 +110,9 @@ class Operator:
             for name in self.pairs:
                 if isinstance(values[name], (tuple, list)):
                     values[name], values[name + "_kpe"] = values[name]
-            for name in self.either:
-                if isinstance(values[name], torch.Tensor):
-                    values[name], values[name + "_tensor"] = None, values[name]
+            for name, other, kind in self.either:
+                if isinstance(values[name], kind):
+                    values[name], values[other] = self.defaults[name], values[name]
             if torch.is_grad_enabled():
                 why = torch_state.gradient_wanted({name: values.get(name) for name in self.tensors})
                 if why is not None:  # no MlafError: Dynamo reports the text of exceptions that it can make
@@ -124,8 +125,9 @@ class Operator:
             for name, make in self.makes.items():
                 if values.get(name) is None or values[name] is True:
                     values[name] = make(values)
-            if self.plain is not None and self.plain.serves(values, self.defaults):
-                self.plain.call(*[values[name] for name in self.plain.names])
+            given = None if self.plain is None else self.plain.given(values, self.defaults)
+            if given is not None:
+                self.plain.call(*given)
                 return _returned(self.returns, values)
             given = [values[name] for name in self.names]
             while self.names[len(given) - 1] in self.defaults and given[-1] is self.defaults[self.names[len(given) - 1]]:
@@ -138,26 +140,34 @@ class Operator:
 class Plain:
     """An operator of an entry point's plain call. parameters: a schema of some of the entry point's, without defaults; values that may be None cost
     PyTorch more than others. direct: its work, a function of these values that makes a plain call and returns whether it did; or make: its whole kernel, of
-    a function that makes any call of these values."""
+    a function that makes any call of values by their names. pack: names of the entry point's whose values are the schema's first one, and the function that
+    makes it, None where they do not fit in."""
 
-    def __init__(self, name, parameters, direct=None, make=None):
+    def __init__(self, name, parameters, direct=None, make=None, pack=((), None)):
         self.name, self.parameters, found = name, parameters, PARAMETER.findall(parameters)
-        self.make = make or (lambda otherwise: lambda *values: None if direct(*values) else otherwise(*values))
+        self.make = make or (lambda run_any: lambda *values: None if direct(*values) else run_any(dict(zip(self.names, values))))
+        self.packed, self.pack = pack
         self.names = tuple(name for _, name, _ in found)
-        self.wanted = tuple(name for kind, name, _ in found if not kind.endswith("?"))
+        self.own = self.names[1:] if self.pack else self.names
+        self.wanted = tuple(name for kind, name, _ in found if not kind.endswith("?") and name in self.own)
 
     def register(self, run_any):
         """run_any: makes any call of the entry point, by values' names."""
-        run = self.make(lambda *values: run_any(dict(zip(self.names, values))))
         LIBRARY.define(f"{self.name}({self.parameters}) -> ()", tags=TAGS)
-        LIBRARY.impl(self.name, run, "CompositeExplicitAutograd")
+        LIBRARY.impl(self.name, self.make(run_any), "CompositeExplicitAutograd")
         LIBRARY.impl(self.name, lambda *values: None, "Meta")
         self.call = self.overload = getattr(torch.ops.mlaforge, self.name).default
 
-    def serves(self, values, defaults):
-        """True of a call's values that this operator takes, where all others are defaults."""
-        return (all(values[name] is not None for name in self.wanted)
-                and all(values[name] is default for name, default in defaults.items() if name not in self.names))
+    def given(self, values, defaults):
+        """The operator's values of a call where all others are defaults, else None."""
+        if not (all(values[name] is not None for name in self.wanted)
+                and all(values[name] is default for name, default in defaults.items() if name not in self.own and name not in self.packed)):
+            return None
+        own = [values[name] for name in self.own]
+        if self.pack is None:
+            return own
+        first = self.pack(*[values[name] for name in self.packed])
+        return None if first is None else [first, *own]
 
 
 def _returned(names, values):
@@ -187,16 +197,30 @@ def _flash(q, k_cache, block_table, cache_seqlens, head_dim_v, softmax_scale=Non
                       block_table, cache_seqlens, True).__class__ is tuple
 
 
-def _layer_by(done, otherwise, find=numbered.find, records=torch.is_grad_enabled):
-    """A function of a layer's plain call. It returns `done`, or what `otherwise` makes of the same values."""
-    def run(layer, hidden, positions, slots, cache, seq_lens=None, block_table=None, out=None, kv_len=0, q_len=1, workspace=None, same_tables=False):
-        one = find(layer, "layer")
+def _layer(layer, hidden, positions, slots, cache, seq_lens=None, block_table=None, out=None, kv_len=0, q_len=1, workspace=None, same_tables=False):
+    one = numbered.find(layer, "layer")
+    if one._fast is None or one._ctx._address is None or one._ctx.emulated or torch.is_grad_enabled():
+        return False
+    made = one._run(one._fast, hidden, positions, slots, cache, seq_lens, block_table, q_len, None, out, None, None, None, None, None, kv_len, workspace,
+                    None, None, same_tables, None, None)
+    return made is not None and made.__class__ is not int
+
+
+def _pack(layer, kv_len, q_len):
+    """Three numbers as one value of a schema: each costs PyTorch a sixth of a microsecond or more."""
+    return layer * 2 ** 40 + kv_len * 16 + (q_len - 1) if 0 < q_len <= 16 and 0 <= kv_len < 2 ** 32 else None
+
+
+def _layer_plain(run_any, find=numbered.find, records=torch.is_grad_enabled):
+    def run(call, hidden, positions, slots, cache, seq_lens, block_table, out):
+        one = find(call >> 40, "layer")
         if one._fast is not None and one._ctx._address is not None and not one._ctx.emulated and not records():
-            made = one._run(one._fast, hidden, positions, slots, cache, seq_lens, block_table, q_len, None, out, None, None, None, None, None, kv_len, workspace,
-                            None, None, same_tables, None, None)
+            made = one._run(one._fast, hidden, positions, slots, cache, seq_lens, block_table, (call & 15) + 1, None, out, None, None, None, None, None,
+                            call >> 4 & 0xffffffff, None, None, None, False, None, None)
             if made is not None and made.__class__ is not int:
-                return done
-        return otherwise(layer, hidden, positions, slots, cache, seq_lens, block_table, out, kv_len, q_len)
+                return
+        run_any(dict(layer=call >> 40, hidden=hidden, positions=positions, slots=slots, cache=cache, seq_lens=seq_lens, block_table=block_table, out=out,
+                     kv_len=call >> 4 & 0xffffffff, q_len=(call & 15) + 1))
     return run
 
 
@@ -252,7 +276,7 @@ OPERATORS = [
              f"Tensor q, Tensor kv_buffer, Tensor(a!) o, {LISTS}, SymInt max_seqlen_q, float? sm_scale=None, Tensor(b!)? lse=None, "
              "SymInt? mean_kv_len=None, float logit_cap=0.0, int? num_kv_splits=None, bool causal=True, Tensor? kv_scale=None, Tensor(c!)? workspace=None, SymInt? page_size=None, "
              f"int nhead_kv=1, {ROTATED}, bool batch_invariant=False, float? q_scale=None, Tensor? block_table=None, Tensor? seq_lens=None, "
-             "SymInt? head_dim_v=None, Tensor? kv_buffer_kpe=None, Tensor? q_scale_tensor=None", {"o": _decode_out, "lse": _decode_lse}, ("o", "lse"), direct=(_decode, 11),
+             "SymInt? head_dim_v=None, str? cache_format=None, Tensor? kv_buffer_kpe=None, Tensor? q_scale_tensor=None", {"o": _decode_out, "lse": _decode_lse}, ("o", "lse"), direct=(_decode, 11),
              plain=Plain("mla_decode_plain", "Tensor q, Tensor kv_buffer, Tensor(a!) o, Tensor qo_indptr, Tensor kv_indptr, Tensor kv_indices, "
                          "Tensor kv_last_page_lens, Tensor(b!)? lse, SymInt max_seqlen_q, float? sm_scale", _decode_plain)),
     Operator(flash_mla_with_kvcache,
@@ -260,7 +284,8 @@ OPERATORS = [
              "Tensor(a!)? out=None, Tensor(b!)? lse=None, SymInt? mean_kv_len=None, Tensor? tile_scheduler_metadata=None, Tensor? num_splits=None, "
              "bool is_fp8_kvcache=False, Tensor? indices=None, Tensor? attn_sink=None, Tensor? extra_k_cache=None, Tensor? extra_indices_in_kvcache=None, "
              "Tensor? topk_length=None, Tensor? extra_topk_length=None, Tensor(c!)? workspace=None, bool batch_invariant=False, float? empty_lse=None, "
-             "Tensor? cu_seqlens_q=None, SymInt? max_seqlen_q=None, Tensor? k_cache_kpe=None, Tensor? descale_q=None, Tensor? descale_k=None",
+             "Tensor? cu_seqlens_q=None, SymInt? max_seqlen_q=None, Tensor? k_cache_kpe=None, Tensor? descale_q=None, Tensor? descale_k=None, "
+             "str? is_fp8_kvcache_word=None",
              {"out": lambda v: v["q"].new_empty((*v["q"].shape[:-1], v["head_dim_v"]), dtype=_wide(v["q"])), "lse": _flash_lse}, ("out", "lse"), direct=(_flash, 10),
              plain=Plain("flash_mla_plain", "Tensor q, Tensor k_cache, Tensor block_table, Tensor cache_seqlens, SymInt head_dim_v, float? softmax_scale, "
                          "bool causal, Tensor(a!) out, Tensor(b!) lse", _flash)),
@@ -282,7 +307,7 @@ OPERATORS = [
     Operator(mla_dequant, "Tensor w, Tensor w_scale, Tensor(a!) out", returns="out"),
     Operator(mla_gather_kv_b,
              "Tensor kv_cache, Tensor block_table, Tensor cu_seqlens, Tensor? seq_starts, Tensor kv_b_weight, Tensor(a!) kv, Tensor(b!) k_pe, "
-             f"Tensor? scale=None, SymInt? vdim=None, {ROTATED}, Tensor? kv_cache_kpe=None"),
+             f"Tensor? scale=None, SymInt? vdim=None, {ROTATED}, str? cache_format=None, Tensor? kv_cache_kpe=None"),
     Operator(gather_kv_b_proj,
              "Tensor k_buffer, Tensor? k_scale, Tensor kv_indptr, Tensor kv_indices, Tensor kv_prefix_sum_context_lens, Tensor kv_proj_weight, "
              "Tensor? kv_proj_scale, Tensor(a!) k_prefix, Tensor(b!) v_prefix, bool weight_preshuffle=False, bool shuffled_kv_cache=False, "
@@ -326,9 +351,9 @@ OPERATORS = [
              "SymInt kv_len=0, SymInt q_len=1, Tensor(c!)? workspace=None, bool same_tables=False, Tensor? residual=None, int schedule=0, "
              "Tensor? qo_indptr=None, Tensor? kv_indptr=None, Tensor? kv_indices=None, Tensor? kv_last_page_lens=None, int? stage=None, "
              "Tensor(e!)? index_cache=None, Tensor(f!)? indices=None, Tensor(d!)? cache_kpe=None", {"out": _rows_of("hidden")}, "out", "layer", "layer",
-             (_layer_by(True, lambda *values: False), 12),
-             Plain("layer_plain", "int layer, Tensor hidden, Tensor positions, Tensor slots, Tensor(a!) cache, Tensor seq_lens, Tensor block_table, "
-                   "Tensor(b!) out, SymInt kv_len, SymInt q_len", make=lambda otherwise: _layer_by(None, otherwise))),
+             (_layer, 12),
+             Plain("layer_plain", "SymInt call, Tensor hidden, Tensor positions, Tensor slots, Tensor(a!) cache, Tensor seq_lens, Tensor block_table, "
+                   "Tensor(b!) out", make=_layer_plain, pack=(("layer", "kv_len", "q_len"), _pack))),
     Operator(ChunkedPrefill.forward,
              "int schedule, Tensor q, Tensor k_nope, Tensor k_pe, Tensor v, Tensor kv_cache, Tensor block_table, Tensor kv_b_weight, "
              "float? softmax_scale=None, Tensor? kv_scale=None, Tensor(a!)? out=None, Tensor(b!)? lse=None, Tensor? rope_table=None, "

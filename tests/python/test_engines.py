@@ -34,7 +34,7 @@ class Versions(unittest.TestCase):
 
     def test_a_module_says_which_package_it_lacks(self):
         wanted = {"flashinfer": "torch", "torch_ops": "torch", "jax": "jax", "engines.transformers": "torch", "engines.transformers_cache": "transformers",
-                  "engines.vllm_attention": "torch", "engines.vllm_cpu": "torch", "engines.vllm_gpu": "torch", "engines.vllm_layer": "torch",
+                  "engines.vllm_attention": "torch", "engines.vllm_cpu": "torch", "engines.vllm_layer": "torch",
                   "engines.sglang_backend": "torch"}
         for name, package in wanted.items():
             without = f"import sys; sys.modules['{package}'] = None; import mlaforge.{name}"
@@ -101,11 +101,11 @@ class Plugins(unittest.TestCase):
         self.assertEqual(self.vllm("prefill"), {"CPU_MLA": backend, "AMX_MLA": backend, "prefill CPU": prefill, "prefill ZEN_CPU": prefill})
 
     def test_vllm_on_a_gpu_learns_what_custom_is(self):
-        self.assertEqual(self.vllm(None, cpu=False), {"CUSTOM": "mlaforge.engines.vllm_gpu.Backend",
+        self.assertEqual(self.vllm(None, cpu=False), {"CUSTOM": "mlaforge.engines.vllm_attention.Backend",
                                                       "prefill CUSTOM": "mlaforge.engines.vllm_attention.Prefill"})
 
     def test_vllm_on_a_gpu_takes_lists_where_that_is_wanted(self):
-        self.assertEqual(self.vllm("sparse", cpu=False)["CUSTOM"], "mlaforge.engines.vllm_gpu.SparseBackend")
+        self.assertEqual(self.vllm("sparse", cpu=False)["CUSTOM"], "mlaforge.engines.vllm_attention.SparseBackend")
         with self.assertRaisesRegex(SystemExit, "^mlaforge: MLAFORGE_VLLM is 'sparse', and vLLM's CPU platform has no sparse attention"):
             self.vllm("sparse")
 
@@ -121,9 +121,8 @@ class Plugins(unittest.TestCase):
                      vllm__model_executor__layers__attention__sparse_mla_attention=sparse,
                      vllm__v1__attention__backend={"AttentionCGSupport": types.SimpleNamespace(UNIFORM_BATCH=2), "MultipleOf": int},
                      vllm__v1__attention__backends__mla__prefill__base={"MLAPrefillBackend": Base})
-        for name in ("vllm_gpu", "vllm_attention"):
-            self.addCleanup(sys.modules.pop, "mlaforge.engines." + name, None)
-        return importlib.import_module("mlaforge.engines.vllm_gpu")
+        self.addCleanup(sys.modules.pop, "mlaforge.engines.vllm_attention", None)
+        return importlib.import_module("mlaforge.engines.vllm_attention")
 
     @unittest.skipUnless(torch, "PyTorch is not installed")
     def test_vllm_finds_backends_again_by_their_module_and_name(self):
@@ -138,7 +137,7 @@ class Plugins(unittest.TestCase):
 
     @unittest.skipUnless(torch, "PyTorch is not installed")
     def test_vllm_decodes_with_kernels_of_two_numbers_of_query_tokens(self):
-        builder = self.vllm_gpu().Builder()
+        builder = self.vllm_gpu().Backend.get_builder_cls()()
         self.assertEqual(builder.reorder_batch_threshold, 1)  # the rest of a chunk is prefill, of any length
         builder.reorder_batch_threshold = 5  # four drafts
         for lens, longest, ragged in (((1, 1), 1, False), ((1, 0), 1, True), ((0, 0), 1, True), ((2, 1), 5, True), ((3, 3), 5, True), ((5, 5), 5, False)):
@@ -172,6 +171,33 @@ class Plugins(unittest.TestCase):
             choices, backends, _ = self.sglang("0.6.0")
         self.assertEqual((choices, backends, len(set(said.output))), (["triton"], {}, 1))
         self.assertIn("sglang 0.6.0 was not tested", said.output[0])
+
+    @unittest.skipUnless(torch, "PyTorch is not installed")
+    def test_sglang_s_backend_has_what_sglang_looks_for(self):
+        spec, named = types.SimpleNamespace(speculative_num_draft_tokens=4, speculative_eagle_topk=1), types.SimpleNamespace
+        base = type("AttentionBackend", (), {})
+        self.modules(sglang={}, sglang__srt={}, sglang__srt__layers={}, sglang__srt__layers__attention={}, sglang__srt__mem_cache={},
+                     sglang__srt__layers__attention__base_attn_backend={"AttentionBackend": base}, sglang__srt__mem_cache__memory_pool={"KVWriteLoc": None},
+                     sglang__srt__runtime_context={"get_spec": lambda: spec})
+        self.addCleanup(sys.modules.pop, "mlaforge.engines.sglang_backend", None)
+        backend = importlib.import_module("mlaforge.engines.sglang_backend")
+        pool, tokens = named(store_dtype=torch.bfloat16, dtype=torch.bfloat16), named(req_to_token=torch.arange(3 * 64, dtype=torch.int32).view(3, 64))
+        runner = named(token_to_kv_pool=pool, req_to_token_pool=tokens, page_size=16, dtype=torch.bfloat16, model_config=named(kv_lora_rank=512), server_args=named())
+        made = backend.Backend(runner)
+        self.assertIs(made.token_to_kv_pool, pool)  # SGLang's forward context reads both from the backend
+        self.assertIs(made.req_to_token_pool, tokens)
+        self.assertEqual(made.drafts, 4)  # SGLang's own number: server_args has None where it was not given
+        requests = torch.tensor([2, 0])
+        self.assertEqual(made._pages(requests, 3).tolist(), [[8, 9, 10], [0, 1, 2]])
+        made.init_cuda_graph_state(2, 8)
+        mode = named(is_decode_or_idle=lambda: False, is_target_verify=lambda: True, is_draft_extend_v2=lambda: False)
+        for lens in ([5, 9], [60, 1]):  # graphs read the same tensors
+            made.init_forward_metadata_out_graph(named(forward_mode=mode, batch_size=2, req_pool_indices=requests, seq_lens=torch.tensor(lens)))
+            self.assertEqual((made.lens.data_ptr(), made.table.data_ptr()), (made.graph_lens.data_ptr(), made.graph_table.data_ptr()))
+            self.assertEqual((made.lens.tolist(), made.table.tolist(), made.width, made.kind), ([n + 4 for n in lens], [[8, 9, 10, 11], [0, 1, 2, 3]], 4, "verify"))
+        spec.speculative_eagle_topk = 2
+        with self.assertRaisesRegex(NotImplementedError, "^mlaforge: speculative_eagle_topk is above 1"):
+            backend.Backend(runner)
 
     def test_the_wheel_names_the_plugins_and_the_versions(self):
         for group, function in engines.ENTRY_POINTS.items():

@@ -88,7 +88,7 @@ class Operators(Entries):
             if function in by_function:
                 operator = by_function[function]
                 wanted = [n for n in inspect.signature(function).parameters if n not in NOT_TRACED]
-                has = [n for n in operator.names if n not in ("ctx", operator.owner) and not n.endswith(("_kpe", "_tensor"))]
+                has = [n for n in operator.names if n not in ("ctx", operator.owner) and not n.endswith(("_kpe", "_tensor", "_word"))]
                 self.assertEqual(set(has), set(wanted), name)
                 found += 1
             else:
@@ -235,6 +235,22 @@ class Operators(Entries):
                     operator.plain.make(lambda *values: None)(*values)
                 self.assertIs(self.recorded(call, {**good, **more})[0], operator.overload)
 
+    def test_a_layer_s_plain_operator_hands_on_the_numbers_of_one_value(self):
+        from mlaforge.torch_ops import OPERATORS
+        self.random = torch.Generator().manual_seed(19)
+        layer, good = next((c.__self__, g) for c, g in ((c, g) for c, g in self.calls()) if getattr(c, "__qualname__", "") == "Layer.forward")
+        operator, good = next(x for x in OPERATORS if x.name == "layer"), {**good, "out": torch.empty_like(good["hidden"])}
+        for kv_len, q_len in ((0, 1), (1234, 16), (2 ** 32 - 1, 2)):
+            seen = []
+            with torch.no_grad(), unittest.mock.patch.object(layer, "_run", lambda *values: seen.append(values) or good["out"]), \
+                    unittest.mock.patch.object(layer._ctx, "emulated", False):
+                overload, values = self.recorded(layer.forward, {**good, "kv_len": kv_len, "q_len": q_len})
+                overload(*values)
+            self.assertIs(overload, operator.plain.overload)
+            self.assertEqual((seen[0][7], seen[0][15]), (q_len, kv_len))
+        for wrong in (dict(q_len=0), dict(q_len=17), dict(kv_len=-1), dict(kv_len=2 ** 32)):  # the entry point names what is wrong
+            self.assertIs(self.recorded(layer.forward, {**good, **wrong})[0], operator.overload)
+
     def test_a_layer_says_the_workspace_of_a_call(self):
         self.random = torch.Generator().manual_seed(17)
         layer, good = next((c.__self__, g) for c, g in ((c, g) for c, g in self.calls()) if getattr(c, "__qualname__", "") == "Layer.forward")
@@ -261,6 +277,21 @@ class Operators(Entries):
         with torch.no_grad():
             for got, want in zip(call(apart), call(indices)):
                 self.assertTrue(torch.equal(got, want))
+
+    def test_compiled_graphs_take_a_cache_s_format_by_its_name(self):
+        random = torch.Generator().manual_seed(18)
+        codes = torch.randint(0, 100, (2, 64 * 512), generator=random, dtype=torch.uint8)
+        rope = torch.randn(2, 64 * 64, generator=random).bfloat16().view(torch.uint8)
+        cache = torch.cat((codes, torch.ones(2, 64 * 4).view(torch.uint8), rope), 1).view(2, 64, 1, 656)  # fp8_planar: codes, scales, rope columns of a page
+        q, table, lens = torch.randn(2, 1, 4, 576, generator=random).bfloat16(), torch.tensor([[1], [0]], dtype=torch.int32), torch.tensor([40, 9], dtype=torch.int32)
+        qo = torch.arange(3, dtype=torch.int32)
+        flash = lambda q: mlaforge.flash_mla_with_kvcache(q, cache, table, lens, 512, is_fp8_kvcache="fp8_planar", ctx=self.ctx)
+        decode = lambda q: mlaforge.mla_decode_fwd(q[:, 0], cache, None, qo, None, None, None, 1, lse=True, block_table=table, seq_lens=lens, head_dim_v=512,
+                                                   kv_scale=None, cache_format="fp8_planar", ctx=self.ctx)
+        with torch.no_grad():
+            for call in (flash, decode):
+                want, got = call(q), torch.compile(call, fullgraph=True, backend="aot_eager")(q)
+                self.assertTrue(torch.equal(got[0], want[0]) and torch.equal(got[1], want[1]) and bool(want[0].isfinite().all()))
 
     def test_more_new_tokens_than_a_launch_takes(self):
         self.random = torch.Generator().manual_seed(13)

@@ -26,8 +26,8 @@ def stored(rows, kind):
 def decode(q, cache, table, lens, counts):
     """(out, lse) of the class over a block table; counts: query tokens of each request."""
     from vllm.model_executor.layers.attention.mla_attention import MLACommonDecodeMetadata, MLACommonMetadata
-    from mlaforge.engines import vllm_gpu
-    one, builder, tokens, most = object.__new__(vllm_gpu.Impl), object.__new__(vllm_gpu.Builder), sum(counts), int(lens.max())
+    from mlaforge.engines.vllm_attention import Backend
+    one, builder, tokens, most = object.__new__(Backend.get_impl_cls()), object.__new__(Backend.get_builder_cls()), sum(counts), int(lens.max())
     one.kv_lora_rank, one.scale, one.kv_cache_dtype = RANK, SCALE, "auto"
     starts = torch.tensor([0, *counts], dtype=torch.int32).cumsum(0, dtype=torch.int32)
     made = builder._build_decode(block_table_tensor=table, seq_lens_device=lens, max_seq_len=most, query_start_loc_cpu=starts, query_start_loc_device=starts,
@@ -123,7 +123,7 @@ def dcp_exchange_error(ranks):
 
 def sparse_error(kind=None, topk=40):
     """Decode of the class over index lists, of 5 query tokens of two requests; vLLM's kernel that looks rows up is done by hand."""
-    from mlaforge.engines import vllm_gpu
+    from mlaforge.engines.vllm_attention import SparseImpl
     random = torch.Generator().manual_seed(topk)
     cache, numbers = stored(torch.randn(6, PAGE, RANK + ROPE, generator=random).bfloat16(), kind)
     table, owner, lens = torch.tensor([[4, 1], [0, 5]]), [0, 0, 0, 1, 1], [100, 101, 102, 30, 31]
@@ -134,7 +134,7 @@ def sparse_error(kind=None, topk=40):
     at = lists[:5].clamp_min(0).long()
     rows = torch.where(lists[:5] < 0, -1, table[torch.tensor(owner)].gather(1, at // PAGE) * PAGE + at % PAGE).int()
     q = torch.randn(5, HEADS, RANK + ROPE, generator=random).bfloat16()
-    one = object.__new__(vllm_gpu.SparseImpl)
+    one = object.__new__(SparseImpl)
     one.kv_lora_rank, one.scale, one.kv_cache_dtype, one.topk_indices_buffer = RANK, SCALE, "fp8_ds_mla" if kind is torch.uint8 else "auto", lists
     one._convert_logical_to_physical_topk = lambda logical, metadata, **how: rows
     out, lse = one.forward_mqa((q[..., :RANK], q[..., RANK:]), cache, None, None)

@@ -39,9 +39,10 @@ def unsupported(engine, version=None):
     return None
 
 
-def refuse(what, who="mlaforge"):
-    """Raises what an adaptor says of a thing that it does not serve."""
-    raise NotImplementedError(f"{who}: {what}")
+def refuse(what, when=True, who="mlaforge"):
+    """Raises what an adaptor says of a thing that it does not serve, where it is there."""
+    if when:
+        raise NotImplementedError(f"{who}: {what}")
 
 
 PARTS = {**{name: name for name in ("q_a_proj", "q_a_layernorm", "q_b_proj", "q_proj", "kv_a_proj_with_mqa", "kv_a_layernorm", "kv_b_proj", "o_proj")},
@@ -52,8 +53,7 @@ def parts(module, layer, refuse=refuse):
     """The modules of an MLA attention by their names in a checkpoint."""
     found = {PARTS[name]: getattr(module, name) for name in PARTS if getattr(module, name, None) is not None}
     for name, part in found.items():
-        if getattr(part, "bias", None) is not None:
-            refuse(f"{name} of layer {layer} has a bias, must have none")
+        refuse(f"{name} of layer {layer} has a bias, must have none", getattr(part, "bias", None) is not None)
     return found
 
 

@@ -1,4 +1,6 @@
 """SGLang's attention backend by mlaforge: absorbed attention of decode, extend, target verify and draft extend over its latent cache."""
+import itertools
+
 from mlaforge.errors import needs
 
 needs(__name__, "torch", "sglang")
@@ -6,8 +8,10 @@ needs(__name__, "torch", "sglang")
 import torch
 from sglang.srt.layers.attention.base_attn_backend import AttentionBackend
 from sglang.srt.mem_cache.memory_pool import KVWriteLoc
+from sglang.srt.runtime_context import get_spec
 
 import mlaforge
+from mlaforge.engines import refuse
 
 CALLS = {"decode": 0, "extend": 0, "verify": 0, "cached before extend": 0}
 Q_MOST = 16  # query tokens of a request; a longer extend is several requests over the same pages
@@ -19,25 +23,26 @@ class Backend(AttentionBackend):
 
     def __init__(self, runner):
         super().__init__()
-        self.pool, self.rows, self.page = runner.token_to_kv_pool, runner.req_to_token_pool.req_to_token, runner.page_size
+        self.token_to_kv_pool, self.req_to_token_pool = runner.token_to_kv_pool, runner.req_to_token_pool  # SGLang looks for them here
+        self.rows, self.page = runner.req_to_token_pool.req_to_token, runner.page_size
         self.rank, self.dtype = runner.model_config.kv_lora_rank, runner.dtype
-        self.drafts = getattr(runner.server_args, "speculative_num_draft_tokens", None) or 1
-        self.graph_table = self.graph_lens = None
-        if not self.rank:
-            raise NotImplementedError("mlaforge: the model has no kv_lora_rank: only MLA is served; take another --attention-backend")
-        if self.pool.store_dtype != self.dtype:
-            raise NotImplementedError(f"mlaforge: the cache is {self.pool.dtype}, must be {self.dtype}: --kv-cache-dtype must be auto")
-        if (getattr(runner.server_args, "speculative_eagle_topk", None) or 1) > 1:
-            raise NotImplementedError("mlaforge: speculative_eagle_topk is above 1: trees of drafts want a mask, and only chains are served")
+        spec = get_spec()  # as SGLang resolved them; server_args holds what was given
+        self.drafts = spec.speculative_num_draft_tokens or 1
+        self.columns = -(-self.rows.shape[1] // self.page)
+        refuse("the model has no kv_lora_rank: only MLA is served; take another --attention-backend", not self.rank)
+        refuse(f"the cache is {self.token_to_kv_pool.dtype}, must be {self.dtype}: --kv-cache-dtype must be auto",
+               self.token_to_kv_pool.store_dtype != self.dtype)
+        refuse("speculative_eagle_topk is above 1: trees of drafts want a mask, and only chains are served", (spec.speculative_eagle_topk or 1) > 1)
 
     def support_triton(self):
         """SGLang's helpers in Triton may be used where there is a GPU."""
         return torch.cuda.is_available()
 
     # --- a step's tables ---
-    def _pages(self, requests, columns):
-        """Block table of these requests, so many pages wide."""
-        return (self.rows[requests][:, :columns * self.page:self.page] // self.page).int()
+    def _pages(self, requests, columns, out=None):
+        """Block table of these requests, so many pages wide: two launches."""
+        table = torch.index_select(self.rows[:, :columns * self.page:self.page], 0, requests, out=out)
+        return table.floor_divide_(self.page) if self.page > 1 else table
 
     def _width(self, mode):
         """Query tokens of each request of a batch that has the same number for all; None: of an extend."""
@@ -50,37 +55,32 @@ class Backend(AttentionBackend):
             return lens + self.drafts
         return lens - batch.extend_seq_lens + self.drafts if mode.is_draft_extend_v2() and not graph else lens
 
-    def init_forward_metadata(self, batch):
-        """Without a graph."""
-        width = self._width(batch.forward_mode)
-        if width is None:
-            self._extend(batch)
-            return
-        lens = self._lengths(batch, False)
-        longest = int(lens.max()) if len(lens) else 1
-        self._set(self._pages(batch.req_pool_indices, -(-longest // self.page)), lens.int(), width, batch.forward_mode, longest)
-
-    def _set(self, table, lens, width, mode, mean):
-        self.table, self.lens, self.width, self.mean, self.starts, self.longest = table, lens, width, mean, None, width
-        self.kind = "decode" if width == 1 and mode.is_decode_or_idle() else "verify"
-
     def _extend(self, batch):
         """Pieces of up to Q_MOST new tokens, each with the tokens up to its last one."""
-        news, cached = (x.tolist() for x in (batch.extend_seq_lens, batch.extend_prefix_lens))
+        news, cached = batch.extend_seq_lens_cpu, batch.extend_prefix_lens_cpu
         pieces = [(b, min(Q_MOST, n - at), before + min(at + Q_MOST, n)) for b, (n, before) in enumerate(zip(news, cached)) for at in range(0, n, Q_MOST)]
         owners, counts, lens = (list(x) for x in zip(*pieces)) if pieces else ([], [], [])
         of = dict(device=self.rows.device)
-        self._set(self._pages(batch.req_pool_indices, -(-max(lens, default=1) // self.page))[torch.tensor(owners, dtype=torch.int64, **of)],
-                  torch.tensor(lens, dtype=torch.int32, **of), 0, batch.forward_mode, sum(lens) // max(len(lens), 1))
+        self.table = self._pages(batch.req_pool_indices[torch.tensor(owners, dtype=torch.int64, **of)], -(-max(lens, default=1) // self.page))
+        self.lens, self.mean = torch.tensor(lens, dtype=torch.int32, **of), sum(lens) // max(len(lens), 1)
         # One token or Q_MOST: each number has kernels of its own, compiled in the first request that brings it.
         self.kind, self.longest = "extend", 1 if max(counts, default=1) == 1 else Q_MOST
-        self.starts = torch.tensor([0, *counts], dtype=torch.int32, **of).cumsum(0, dtype=torch.int32)
+        self.starts = torch.tensor([0, *itertools.accumulate(counts)], dtype=torch.int32, **of)
         CALLS["cached before extend"] += sum(cached)
 
-    # --- graphs ---
+    def init_forward_metadata(self, batch, graph=False):
+        """Without a graph: tensors of this step's own."""
+        self.width, n = self._width(batch.forward_mode), batch.batch_size
+        if self.width is None:
+            self._extend(batch)
+            return
+        self.table = self._pages(batch.req_pool_indices[:n], self.columns, self.graph_table[:n] if graph else None)
+        self.lens = self.graph_lens[:n].copy_(self._lengths(batch, graph)) if graph else self._lengths(batch, graph).int()
+        self.starts, self.mean, self.kind = None, 0, "decode" if batch.forward_mode.is_decode_or_idle() else "verify"
+
     def init_cuda_graph_state(self, max_bs, max_num_tokens):
         """Tensors that graphs read, as wide as the longest request there may be."""
-        self.graph_table = torch.zeros((max_bs, -(-self.rows.shape[1] // self.page)), dtype=torch.int32, device=self.rows.device)
+        self.graph_table = torch.zeros((max_bs, self.columns), dtype=torch.int32, device=self.rows.device)
         self.graph_lens = torch.ones(max_bs, dtype=torch.int32, device=self.rows.device)
 
     def get_cuda_graph_seq_len_fill_value(self):
@@ -89,22 +89,15 @@ class Backend(AttentionBackend):
 
     def init_forward_metadata_out_graph(self, batch, in_capture=False):
         """Before a capture, and before each replay: the step's tables, in the graph's tensors."""
-        width, n = self._width(batch.forward_mode), batch.batch_size
-        if width is None:
-            self._extend(batch)
-            return
-        table, lens = self.graph_table[:n], self.graph_lens[:n]
-        table.copy_(self._pages(batch.req_pool_indices[:n], table.shape[1]))
-        lens.copy_(self._lengths(batch, True)[:n])
-        self._set(table, lens, width, batch.forward_mode, 0)
+        self.init_forward_metadata(batch, True)
 
     # --- a layer ---
     def _run(self, q, k, v, layer, batch, save_kv_cache=True, **more):
-        if any(value is not None for value in more.values()):
-            raise NotImplementedError(f"mlaforge: {', '.join(name for name, value in more.items() if value is not None)}: not served by this backend")
+        others = [name for name, value in more.items() if value is not None]
+        refuse(f"{', '.join(others)}: not served by this backend", others)
         if k is not None and save_kv_cache:
-            self.pool.set_kv_buffer(layer, KVWriteLoc.for_batch(batch), k, v)
-        cache = self.pool.get_key_buffer(layer.layer_id)
+            self.token_to_kv_pool.set_kv_buffer(layer, KVWriteLoc.for_batch(batch), k, v)
+        cache = self.token_to_kv_pool.get_key_buffer(layer.layer_id)
         cache = cache[:cache.shape[0] // self.page * self.page].view(-1, self.page, 1, layer.head_dim)
         shape = (layer.tp_q_head_num, layer.head_dim)
         q, how = (q.reshape(-1, *shape), dict(cu_seqlens_q=self.starts, max_seqlen_q=self.longest)) if self.starts is not None else (

@@ -9,7 +9,6 @@ import sys
 from mlaforge.engines import unsupported
 
 WANTED = ("attention", "prefill", "sparse", "layer")
-HERE = "mlaforge.engines."
 
 
 def register():
@@ -27,11 +26,11 @@ def register():
     if cpu and wanted == "sparse":
         sys.exit("mlaforge: MLAFORGE_VLLM is 'sparse', and vLLM's CPU platform has no sparse attention: it is for GPUs")
     # The CPU platform takes one of two backends by itself; AMX_MLA has a prefill of its own, which asks no prefill backend.
-    decode = ({Decode.CUSTOM: "vllm_gpu.SparseBackend" if wanted == "sparse" else "vllm_gpu.Backend"} if not cpu else {} if not wanted else
+    decode = ({Decode.CUSTOM: "vllm_attention.SparseBackend" if wanted == "sparse" else "vllm_attention.Backend"} if not cpu else {} if not wanted else
               {Decode.CPU_MLA: "vllm_cpu.CpuBackend", Decode.AMX_MLA: "vllm_cpu.CpuBackend" if wanted == "prefill" else "vllm_cpu.AmxBackend"})
     for name, made in decode.items():
-        register_backend(name, HERE + made)
+        register_backend(name, "mlaforge.engines." + made)
     for name in (Prefill.CUSTOM,) if not cpu else (Prefill.CPU, Prefill.ZEN_CPU) if wanted == "prefill" else ():
-        register_mla_prefill_backend(name, HERE + "vllm_attention.Prefill")
+        register_mla_prefill_backend(name, "mlaforge.engines.vllm_attention.Prefill")
     if wanted == "layer":
         from mlaforge.engines import vllm_layer  # noqa: F401: it puts itself in vLLM's register

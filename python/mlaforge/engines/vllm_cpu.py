@@ -9,6 +9,5 @@ from vllm.v1.attention.backends.mla.cpu_mla import CPUMLABackend
 
 from mlaforge.engines.vllm_attention import Decode, Ragged, backend
 
-CpuBackend, AmxBackend = (
-    backend(__name__, name, of, type(name, (Ragged, of.get_builder_cls()), {}), type(name, (Decode, of.get_impl_cls()), {}), **more)
-    for name, of, more in (("CpuBackend", CPUMLABackend, dict(supported_dtypes=[torch.float16, torch.bfloat16])), ("AmxBackend", AMXMLABackend, {})))
+CpuBackend, AmxBackend = (backend(__name__, name, of, (Ragged, of.get_builder_cls()), (Decode, of.get_impl_cls()), **more) for name, of, more in (
+    ("CpuBackend", CPUMLABackend, dict(supported_dtypes=[torch.float16, torch.bfloat16])), ("AmxBackend", AMXMLABackend, {})))

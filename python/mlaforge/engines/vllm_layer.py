@@ -13,8 +13,8 @@ from vllm.model_executor.layers.mla import MultiHeadLatentAttentionWrapper
 import mlaforge
 from mlaforge.engines import parts, refuse, sizes
 from mlaforge.engines.vllm_attention import Ragged
+from mlaforge.torch_ops import LIBRARY
 
-OPERATOR = "mlaforge::vllm_layer"
 LAYERS = {}  # by name, for the operator
 
 
@@ -26,11 +26,10 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
     def __init__(self, *args, **named):
         super().__init__(*args, **named)
         for name in ("is_sparse", "g_proj", "dcp_q_replicate"):
-            if getattr(self, name, None):
-                refuse(f"{name} is set: sparse layers, gates and replicated queries are not served; unset MLAFORGE_VLLM")
+            refuse(f"{name} is set: sparse layers, gates and replicated queries are not served; unset MLAFORGE_VLLM", getattr(self, name, None))
         backend = self.mla_attn.attn_backend
-        if not issubclass(backend.get_builder_cls(), Ragged):
-            refuse(f"the attention backend is {backend.get_name()}, must be CUSTOM: whole layers read its metadata; set --attention-backend CUSTOM")
+        refuse(f"the attention backend is {backend.get_name()}, must be CUSTOM: whole layers read its metadata; set --attention-backend CUSTOM",
+               not issubclass(backend.get_builder_cls(), Ragged))
         modules = parts(self, self.prefix)
         for module in modules.values():
             module._cpu_skip_gemm_dispatch = True  # else the CPU platform packs the weight, and leaves an empty one
@@ -42,22 +41,21 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
         self.mla_attn.process_weights_after_loading = keep
         LAYERS[self.mla_attn.layer_name], self._config = self, get_current_vllm_config()
         splitting = self._config.compilation_config.splitting_ops
-        if splitting is not None and OPERATOR not in splitting:
-            splitting.append(OPERATOR)
+        if splitting is not None and "mlaforge::vllm_layer" not in splitting:
+            splitting.append("mlaforge::vllm_layer")
 
     def _make(self, cache):
         """The layer, once the cache is there."""
         rope, size, most = self.rotary_emb, get_tensor_model_parallel_world_size(), self._config.model_config.max_model_len
-        drafts, limits = self._config.speculative_config, self._config.scheduler_config
-        self._layer = mlaforge.Layer(
+        limits = self._config.scheduler_config
+        return mlaforge.Layer(
             self._weights, heads=self.num_heads * size, cos_sin_cache=None if rope is None else rope.cos_sin_cache, scale=self.mla_attn.scale,
             style="unrotated" if rope is None else "halves" if rope.is_neox_style else "pairs", tp_size=size, tp_rank=get_tensor_model_parallel_rank(),
             page_size=cache.shape[1], batch=limits.max_num_seqs, prefill_tokens=limits.max_num_batched_tokens, kv_len=(min(1024, most), most),
-            q_lens=sorted({1, 1 + (drafts.num_speculative_tokens if drafts else 0)}), **sizes(self))
+            q_lens=sorted({1, 1 + self._config.num_speculative_tokens}), **sizes(self))
 
     def forward(self, positions, hidden_states, llama_4_scaling=None):
-        if llama_4_scaling is not None:
-            refuse("llama_4_scaling is set: queries scaled by position are not served in vLLM; unset MLAFORGE_VLLM")
+        refuse("llama_4_scaling is set: queries scaled by position are not served in vLLM; unset MLAFORGE_VLLM", llama_4_scaling is not None)
         y = torch.empty_like(hidden_states)
         torch.ops.mlaforge.vllm_layer(hidden_states, positions, y, self.mla_attn.layer_name)
         return tensor_model_parallel_all_reduce(y) if get_tensor_model_parallel_world_size() > 1 else y
@@ -65,20 +63,17 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
     def run(self, hidden, positions, y):
         """The operator's work: decode, then prefill."""
         name, context = self.mla_attn.layer_name, get_forward_context()
-        metadata = context.attn_metadata
-        metadata = metadata.get(name) if isinstance(metadata, dict) else metadata
-        if metadata is None:  # the profile run
-            y.zero_()
+        metadata = (context.attn_metadata or {}).get(name)
+        first, end = (metadata.num_decode_tokens, metadata.num_actual_tokens) if metadata else (0, 0)  # no metadata: the profile run
+        y[end:].zero_()
+        if not end:
             return
         cache, slots = self.mla_attn.kv_cache, context.slot_mapping[name].long()
-        if cache.dtype != hidden.dtype:
-            refuse(f"the cache is {cache.dtype}, must be {hidden.dtype}: kv_cache_dtype must be 'auto'")
-        if self._layer is None:
-            self._make(cache)
+        refuse(f"the cache is {cache.dtype}, must be {hidden.dtype}: kv_cache_dtype must be 'auto'", cache.dtype != hidden.dtype)
+        self._layer = self._layer or self._make(cache)
 
         def call(first, end, *tables, **how):
             self._layer(hidden[first:end], positions[first:end].long(), slots[first:end], cache, *tables, out=y[first:end], **how)
-        first, end = metadata.num_decode_tokens, metadata.num_actual_tokens
         if first:
             decode = metadata.decode
             call(0, first, decode.seq_lens.int(), decode.block_table.int(), q_len=decode.longest, kv_len=metadata.max_seq_len,
@@ -89,10 +84,8 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
                 chunks, news = prefill.chunked_context, prefill.query_lens_cpu.tolist()
                 prefill.schedule = self._layer.schedule(news, chunks.context_lens_list if chunks else [0] * len(news))
             call(first, end, block_table=prefill.block_table.int(), schedule=prefill.schedule)
-        y[end:].zero_()
 
 
-LIBRARY = torch.library.Library("mlaforge", "FRAGMENT")
 LIBRARY.define("vllm_layer(Tensor hidden_states, Tensor positions, Tensor(a!) y, str name) -> ()")
 LIBRARY.impl("vllm_layer", lambda hidden, positions, y, name: LAYERS[name].run(hidden, positions, y), "CompositeExplicitAutograd")
 LIBRARY.impl("vllm_layer", lambda *values: None, "Meta")
