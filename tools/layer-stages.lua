@@ -3,7 +3,8 @@
 local path, out_path = assert(arg[1], "usage: lua5.4 layer-stages.lua IN.tsv OUT.c"), assert(arg[2], "no OUT.c")
 local COLUMNS = { "target", "alternative", "heads", "from", "to", "margin", "device", "date", "method" }
 local ALTERNATIVES = { ["q_b+append"] = "ALT_Q_B_APPEND", ["q_b+append+q_absorb"] = "ALT_Q_B_APPEND_ABSORB",
-  ["decode+v_out"] = "ALT_DECODE_V_OUT", dequant = "ALT_DEQUANT_WEIGHTS", copies = "ALT_COPIES_16" }
+  ["decode+v_out"] = "ALT_DECODE_V_OUT", dequant = "ALT_DEQUANT_WEIGHTS", copies = "ALT_COPIES_16",
+  kept_a = "ALT_KEPT_A", kept_q_b = "ALT_KEPT_Q_B", kept_o = "ALT_KEPT_O" }
 
 local here = arg[0]:match("^.*/") or ""
 local measured = dofile(here .. "measured.lua")
@@ -27,9 +28,9 @@ end
 local MOST = "INT64_MAX"
 local function row_of(row)
   local alternative = ALTERNATIVES[row.alternative] or refuse("no alternative of a layer", row.alternative)
-  local from, to = whole(row, "from", 1), whole(row, "to", MOST)
-  if to ~= MOST and to < from then refuse("to is less than from", row.to) end
-  if alternative ~= "ALT_DECODE_V_OUT" then
+  local from, to = whole(row, "from", 1), row.to == "0" and 0 or whole(row, "to", MOST)
+  if to ~= MOST and to ~= 0 and to < from then refuse("to is less than from", row.to) end
+  if alternative ~= "ALT_DECODE_V_OUT" and not alternative:find("^ALT_KEPT") then
     if not is_power(from - 1) then refuse("from must be 1 or one more than a power of two", row.from) end
     if to ~= MOST and not is_power(to) then refuse("to must be a power of two", row.to) end
   end

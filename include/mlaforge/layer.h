@@ -65,9 +65,13 @@ enum {
                                       * as it has query tokens. Attention then reads no row before all are written */
   MLAF_LAYER_ABSORB_APART = 1u << 8, /* deprecated: accepted and ignored until 1.0 */
   MLAF_LAYER_V_OUT_APART = 1u << 9, /* deprecated: accepted and ignored until 1.0 */
-  /* The next three are about matrices of 8 bits, and have no effect on others. Without them a call multiplies by 8 bits, or makes
-   * each matrix but kv_b_proj 16 bits in the workspace first, which rounds weights once more: as was tuned, else whichever is
-   * estimated to be faster with more than 128 tokens. */
+  /* The next three, and MLAF_LAYER_KEEP_NEVER, are about matrices of 8 bits, and have no effect on others. Without them a call
+   * multiplies by 8 bits, or makes each matrix but kv_b_proj 16 bits in the workspace first, which rounds weights once more: as
+   * was tuned, else whichever is estimated to be faster with more than 128 tokens.
+   * And a layer whose calls (not prefills) may have more than 128 tokens keeps 16-bit copies of some matrices where that was
+   * measured to be faster (tuning/layer-stages.tsv, docs/layer.md: on Hopper q_a_proj and kv_a_proj_with_mqa, 2 (L + R + P) d
+   * bytes, with q_b_proj, 2 H (N + P) L bytes, or o_proj, 2 H V d bytes, by the rank's heads H). They are made when the layer is
+   * created, in device memory that it allocates, as MLAF_LAYER_KEEP_16's are. Where there is no memory it does without. */
   MLAF_LAYER_DEQUANT_MANY = 1u << 10, /* deprecated: accepted and ignored until 1.0 */
   MLAF_LAYER_KEEP_16 = 1u << 11,    /* all matrices are dequantised when the layer is created, in device memory that it
                                       * allocates: 2 bytes for each weight of this rank. A call goes by these or by 8 bits,
@@ -79,7 +83,8 @@ enum {
   /* The next three are about an indexer. */
   MLAF_LAYER_INDEX_16 = 1u << 13,   /* where matrices have 8 bits, its wq_b and wk are of the layer's dtype */
   MLAF_LAYER_INDEX_HADAMARD = 1u << 14, /* its queries and keys are multiplied by the Hadamard matrix (mla_index_append.h) */
-  MLAF_LAYER_INDEX_FP32_SCALES = 1u << 15 /* scales of its queries and keys are any numbers; else powers of two (ue8m0) */
+  MLAF_LAYER_INDEX_FP32_SCALES = 1u << 15, /* scales of its queries and keys are any numbers; else powers of two (ue8m0) */
+  MLAF_LAYER_KEEP_NEVER = 1u << 16 /* the layer keeps no copy of a matrix. E_ARG with MLAF_LAYER_KEEP_16 */
 };
 
 /* A tensor of weights on the device, by its name in a checkpoint; what stands before the last two words is not looked at
@@ -175,8 +180,9 @@ typedef struct mlaf_layer_desc {
 MLAF_API mlaf_status mlaf_layer_problem_at(const mlaf_layer_desc *desc, int joined, size_t i, char *out, size_t out_size,
                                            char *why, size_t why_size);
 
-/* Check weights, and make every plan that may be wanted (layers of one shape share them: the second costs microseconds). Nothing
- * is copied, but with MLAF_LAYER_KEEP_16: weights and tables stay where they are and must outlive the layer.
+/* Check weights, and make every plan that may be wanted (layers of one shape share them: the second costs microseconds).
+ * Weights and tables stay where they are and must outlive the layer. Nothing is copied but matrices of 8 bits
+ * (MLAF_LAYER_KEEP_16, MLAF_LAYER_KEEP_NEVER), from the weights as they are now.
  * Errors: E_ARG (the field, or the weight that is missing or wrong, by its name), those of mlaf_plan_for; the detail is in
  * mlaf_ctx_last_message. */
 MLAF_API mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights,

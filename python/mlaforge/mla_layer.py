@@ -18,7 +18,7 @@ __all__ = ["Layer"]
 STYLES = {"pairs": 0, "halves": 1, "unrotated": 2}
 DTYPES = {"bfloat16": 0, "float16": 1}
 RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ, KV_B_16, _, ROWS_ANYWHERE, _, _, _, KEEP_16, DEQUANT_NEVER, \
-    INDEX_16, INDEX_HADAMARD, INDEX_FP32_SCALES = (1 << i for i in range(16))
+    INDEX_16, INDEX_HADAMARD, INDEX_FP32_SCALES, KEEP_NEVER = (1 << i for i in range(17))
 SAME_TABLES, UINT8 = 1, 6  # MLAF_LAYER_SAME_TABLES; MLAF_VIEW_U8
 INDEX_NORM, INDEX_MODULES = ("k_norm.weight", "k_norm.bias"), ("wq_b", "wk", "weights_proj", "k_norm")  # of an indexer
 SIZE = ctypes.c_size_t
@@ -120,8 +120,10 @@ class Layer:
     (mlaforge tune layer).
     dequant_many: False: matrices of 8 bits never become ones of 16 first, which rounds them once more. None: where that was tuned, else
     where it is estimated to be faster with more than 128 tokens. True: deprecated, as None.
-    keep_16: matrices of 8 bits are made ones of 16 here, too, once: 2 bytes a weight of device memory beside PyTorch's. Calls of many tokens
-    then take what layers of 16 bits take; with batch_invariant all calls do.
+    keep_16: True: matrices of 8 bits are made ones of 16 here, too, once: 2 bytes a weight of device memory beside PyTorch's. Calls of many
+    tokens then take what layers of 16 bits take; with batch_invariant all calls do. None: some matrices, where that was measured to be faster
+    (Hopper, more than 128 tokens): 40 to 265 MB of a DeepSeek-V3 layer (docs/layer.md). False: nothing is kept. Who changes weights in place
+    makes the layer anew, or keeps nothing.
     rows_anywhere: slots may be other rows that a call attends to than its requests' last ones.
     q_scale_beta, q_scale_original: queries times 1 + beta ln(1 + floor(position / original)), llama_4_scaling of the configs of Mistral-Large-3
     and Mistral-Small-4. 0: they are not scaled.
@@ -141,7 +143,7 @@ class Layer:
     def __init__(self, weights, *, heads, cos_sin_cache=None, scale, rank=512, rope=64, nope=128, v=128, eps=1e-6, style="pairs",
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
                  kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, prefill_crossover=0, append_apart=False,
-                 absorb_apart=False, v_out_apart=False, dequant_many=None, keep_16=False, rows_anywhere=False, q_scale_beta=0.0,
+                 absorb_apart=False, v_out_apart=False, dequant_many=None, keep_16=None, rows_anywhere=False, q_scale_beta=0.0,
                  q_scale_original=0, dtype=None, cache=None, cache_scale=None, index_topk=0, index_style="halves",
                  index_hadamard=False, index_power_of_two=True, index_shared=False, batch_invariant=False, ctx=None):
         index_topk = whole("index_topk", index_topk or 0, 0, TOPK_MOST)
@@ -169,7 +171,7 @@ class Layer:
         self._second = (PAIR_16 if split_cache else self._format).of_second(rank, rope, self._dtype) if self._split else (0, self._dtype, 1)
         flags = (RESIDUAL if residual else 0) | (SPLIT_CACHE if split_cache else 0) | (0 if norms else NO_NORMS)
         flags |= (ROPE_ON_READ if rope_on_read else 0) | (ROWS_ANYWHERE if rows_anywhere else 0)
-        flags |= (DEQUANT_NEVER if dequant_many is False else 0) | (KEEP_16 if keep_16 else 0)
+        flags |= (DEQUANT_NEVER if dequant_many is False else 0) | (KEEP_16 if keep_16 else 0 if keep_16 is None else KEEP_NEVER)
         flags |= KV_B_16 if matrices in ENCODINGS and kv_b is not None and dtype_name(kv_b) == self._dtype else 0
         table = {}
         if rope and style != "unrotated":

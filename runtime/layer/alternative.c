@@ -48,16 +48,24 @@ static void add_copy(const layer_shape *s, layer_kind stage, const layer_tensor 
   list[(*n)++] = (copy){layer_dequant_of(stage), from, to, layer_matrix(s, stage)};
 }
 
-static int list_copies(const mlaf_layer *l, layer_weights *to, copy list[COPIES]) {
+/* Those of the products of hidden states; their number. */
+static int list_a(const mlaf_layer *l, layer_tensor *qkv_a, layer_tensor *q_a, layer_tensor *kv_a, copy list[COPIES]) {
   const layer_shape *s = &l->shape;
   const layer_weights *w = &l->weights;
   int n = 0;
   if (s->d.q_rank && s->joined) {
-    add_copy(s, STAGE_QKV_A, &w->qkv_a, &to->qkv_a, list, &n);
+    add_copy(s, STAGE_QKV_A, &w->qkv_a, qkv_a, list, &n);
   } else {
-    if (s->d.q_rank) add_copy(s, STAGE_Q_A, &w->q_a, &to->q_a, list, &n);
-    add_copy(s, STAGE_KV_A, &w->kv_a, &to->kv_a, list, &n);
+    if (s->d.q_rank) add_copy(s, STAGE_Q_A, &w->q_a, q_a, list, &n);
+    add_copy(s, STAGE_KV_A, &w->kv_a, kv_a, list, &n);
   }
+  return n;
+}
+
+static int list_copies(const mlaf_layer *l, layer_weights *to, copy list[COPIES]) {
+  const layer_shape *s = &l->shape;
+  const layer_weights *w = &l->weights;
+  int n = list_a(l, &to->qkv_a, &to->q_a, &to->kv_a, list);
   add_copy(s, STAGE_Q_B, &w->q_b, &to->q_b, list, &n);
   add_copy(s, STAGE_O_PROJ, &w->o, &to->o, list, &n);
   if (layer_kv_b_bytes(s) == 1)
@@ -87,18 +95,48 @@ static mlaf_status make_copy(mlaf_ctx *ctx, const layer_shape *s, const mlaf_pla
   return st;
 }
 
-static mlaf_status make_copies(mlaf_ctx *ctx, const mlaf_plan_opts *opts, mlaf_layer *layer, layer_weights *out) {
-  copy list[COPIES];
-  const int n = list_copies(layer, out, list);
+static mlaf_status make_copies(mlaf_ctx *ctx, const mlaf_plan_opts *opts, const layer_shape *s, const copy *list, int n,
+                               void **memory) {
   size_t bytes = 0;
   for (int i = 0; i < n; i++) bytes += bytes_of(&list[i]);
-  mlaf_status st = mlaf_mem_alloc(ctx, bytes, &layer->copies);
-  char *at = layer->copies;
+  mlaf_status st = mlaf_mem_alloc(ctx, bytes, memory);
+  char *at = *memory;
   for (int i = 0; !st && i < n; i++) {
-    st = make_copy(ctx, &layer->shape, opts, &list[i], at);
+    st = make_copy(ctx, s, opts, &list[i], at);
     at += bytes_of(&list[i]);
   }
   return st ? st : mlaf_sync(ctx, NULL);
+}
+
+static void free_copies(const mlaf_layer *layer, void **memory) {
+  if (*memory) mlaf_ops(layer->shared->dev)->mem_free(layer->shared->dev, *memory, &(mlaf_err){MLAF_OK, ""});
+  *memory = NULL;
+}
+
+/* Prefills take the copies where there are any, and none are made for them alone: there the other matrices are dequantised in
+ * each call, too. */
+static bool may_keep(const layer_shape *s, layer_alternative alt) {
+  return s->choices.by_default[alt].from <= most_tokens(s, FORM_ABSORBED) && s->choices.by_default[alt].to > 0;
+}
+
+void layer_keep(mlaf_ctx *ctx, const mlaf_plan_opts *plan, mlaf_layer *layer) {
+  layer_shape *s = &layer->shape;
+  layer_weights *w = &layer->weights;
+  for (int alt = ALT_KEPT_A; alt <= ALT_KEPT_O; alt++) {
+    copy list[COPIES];
+    int n = 0;
+    if (!may_keep(s, (layer_alternative)alt)) continue;
+    if (alt == ALT_KEPT_A) n = list_a(layer, &w->qkv_a_16, &w->q_a_16, &w->kv_a_16, list);
+    else if (alt == ALT_KEPT_Q_B) add_copy(s, STAGE_Q_B, &w->q_b, &w->q_b_16, list, &n);
+    else add_copy(s, STAGE_O_PROJ, &w->o, &w->o_16, list, &n);
+    if (!make_copies(ctx, plan, s, list, n, &layer->kept[alt])) s->keeps |= (uint8_t)(1 << alt);
+    else free_copies(layer, &layer->kept[alt]);
+  }
+}
+
+void layer_keep_clear(mlaf_layer *layer) {
+  layer->shape.keeps = 0;
+  for (int alt = 0; alt < LAYER_ALTERNATIVES; alt++) free_copies(layer, &layer->kept[alt]);
 }
 
 /* --- which serves --- */
@@ -121,11 +159,14 @@ static double estimate(const mlaf_layer *l, layer_form form, int64_t tokens) {
   return sum;
 }
 
-/* Copies serve the tokens that tuning/layer-stages.tsv says where an estimate is missing; nothing is dequantised then. */
+/* Copies serve the tokens that tuning/layer-stages.tsv says where estimates are missing or not asked; nothing is dequantised
+ * then. */
 static bool is_better(const mlaf_layer *layer, layer_form form, int64_t tokens) {
   const layer_alternative alt = layer->copies ? ALT_COPIES_16 : ALT_DEQUANT_WEIGHTS;
   const double own = estimate(layer, form, tokens), other = estimate(layer->alternative, form, tokens);
-  if (own > 0 && other > 0) return own > layer->shape.choices.by_default[alt].margin * other;
+  const double margin = layer->shape.choices.by_default[alt].margin;
+  if (alt == ALT_DEQUANT_WEIGHTS && !layer_takes(&layer->alternative->shape, alt, tokens)) return false;
+  if (margin > 0 && own > 0 && other > 0) return own > margin * other;
   return layer->copies && tokens >= layer->shape.choices.by_default[alt].from;
 }
 
@@ -136,7 +177,7 @@ static bool serves(const mlaf_layer *layer, layer_form form, int64_t tokens) {
   return stored && !layer->copies ? stored >> ALT_DEQUANT_WEIGHTS & 1 : is_better(layer, form, tokens);
 }
 
-static void choose(mlaf_layer *layer) {
+void layer_alternative_choose(mlaf_layer *layer) {
   const layer_shape *s = &layer->shape;
   for (int form = 0; form < LAYER_FORMS; form++) {
     const int64_t most = most_tokens(s, (layer_form)form);
@@ -161,12 +202,17 @@ static mlaf_status make(mlaf_ctx *ctx, const mlaf_plan_opts *plan, mlaf_layer *l
   other->shared = ctx->shared; /* the layer's reference */
   other->weights = layer->weights;
   layer_choices_by_default(&other->shape, mlaf_info(mlaf_ctx_device(ctx))->target);
+  other->shape.keeps = layer->shape.keeps;
   if (layer->shape.d.flags & MLAF_LAYER_KEEP_16) layer_choices_read(ctx, &other->shape);
   else memcpy(other->shape.choices.stored, layer->shape.choices.stored, sizeof layer->shape.choices.stored);
   st = layer_plans_make(ctx, &other->shape, &other->plans);
-  if (!st && layer->shape.d.flags & MLAF_LAYER_KEEP_16) st = make_copies(ctx, plan, layer, &other->weights);
+  if (!st && layer->shape.d.flags & MLAF_LAYER_KEEP_16) {
+    copy list[COPIES];
+    const int n = list_copies(layer, &other->weights, list);
+    st = make_copies(ctx, plan, &layer->shape, list, n, &layer->copies);
+  }
   other->shape.d.plan = NULL; /* the caller's, and done with */
-  if (!st) choose(layer);
+  if (!st) layer_alternative_choose(layer);
   return st;
 }
 
@@ -183,6 +229,5 @@ void layer_alternative_clear(mlaf_layer *layer) {
   free(layer->alternative);
   layer->alternative = NULL;
   memset(layer->by_alternative, 0, sizeof layer->by_alternative);
-  if (layer->copies) mlaf_ops(layer->shared->dev)->mem_free(layer->shared->dev, layer->copies, &(mlaf_err){MLAF_OK, ""});
-  layer->copies = NULL;
+  free_copies(layer, &layer->copies);
 }

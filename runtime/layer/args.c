@@ -271,6 +271,12 @@ static const layer_tensor *tensor_of(const mlaf_layer *l, layer_kind stage) {
          : stage == STAGE_Q_B ? &w->q_b : &w->o;
 }
 
+static const layer_tensor *kept_of(const mlaf_layer *l, layer_kind product) {
+  const layer_weights *w = &l->weights;
+  return product == STAGE_QKV_A ? &w->qkv_a_16 : product == STAGE_Q_A ? &w->q_a_16 : product == STAGE_KV_A ? &w->kv_a_16
+         : product == STAGE_Q_B ? &w->q_b_16 : &w->o_16;
+}
+
 void layer_fill_w(const layer_tensor *w, mlaf_projection_args *out) {
   out->w = w->data;
   out->w_row_stride = w->stride;
@@ -553,7 +559,7 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
     else fill_a(l, stage, a, c, &out->projection);
     if (kind >= STAGE_PRODUCT_16) {
       const layer_tensor made = {.data = behind(a->workspace, p.w), .stride = layer_matrix(&l->shape, stage).columns};
-      layer_fill_w(&made, &out->projection);
+      layer_fill_w(layer_keeps(&l->shape, stage, z.tokens) ? kept_of(l, stage) : &made, &out->projection);
     }
   }
   give_scratch(mlaf_plan_op(layer_plan_of(&l->shape, &l->plans, kind, &z))->calls, a, p.scratch, out);

@@ -30,6 +30,10 @@ bool layer_alternative_exists(const layer_shape *s, layer_alternative alt) {
       return !layer_rotates_on_read(s) && !layer_lists(s) && !s->d.cache_format && layer_kv_b_bytes(s) == LAYER_ELEMENT &&
              s->d.v == FUSED_V_OUT_COLUMNS;
     case ALT_DEQUANT_WEIGHTS: return s->d.weights && !(s->d.flags & (MLAF_LAYER_DEQUANT_NEVER | MLAF_LAYER_KEEP_16));
+    case ALT_KEPT_A:
+    case ALT_KEPT_Q_B:
+    case ALT_KEPT_O:
+      return s->d.weights && !(s->d.flags & (MLAF_LAYER_DEQUANT_NEVER | MLAF_LAYER_KEEP_16 | MLAF_LAYER_KEEP_NEVER));
     default: return true;
   }
 }

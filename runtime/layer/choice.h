@@ -15,7 +15,12 @@ typedef enum layer_alternative {
   ALT_Q_B_APPEND_ABSORB, /* that, and queries become latent there. A choice that has it has the one above, too */
   ALT_DECODE_V_OUT,      /* attention's merge kernel makes values */
   ALT_DEQUANT_WEIGHTS,   /* matrices of 8 bits become 16 bits in the workspace first */
-  ALT_COPIES_16,         /* products by the copies of MLAF_LAYER_KEEP_16: by estimates alone, never part of a stored choice */
+  /* The next ones are never part of a stored choice. */
+  ALT_COPIES_16, /* products by the copies of MLAF_LAYER_KEEP_16 */
+  /* By copies of 16 bits that a layer of 8-bit matrices makes by itself: */
+  ALT_KEPT_A, /* qkv_a, or q_a and kv_a */
+  ALT_KEPT_Q_B,
+  ALT_KEPT_O,
   LAYER_ALTERNATIVES
 } layer_alternative;
 

@@ -91,6 +91,7 @@ typedef struct layer_shape {
   bool index_joined; /* and in the same one the indexer's keys and weights, which stand behind the latent's rope columns */
   bool absorbs;      /* there are plans of STAGE_Q_B_APPEND_ABSORB */
   bool dequantises;  /* matrices of 8 bits become 16 bits where ALT_DEQUANT_WEIGHTS is taken */
+  uint8_t keeps;     /* a bit for each alternative whose copies there are, from ALT_KEPT_A on */
   int32_t index_weights; /* encoding of the indexer's wq_b and wk, as d.weights */
   bool invariant;    /* batch-invariant: no kernel may depend on how many tokens a call has */
   layer_choices choices;
@@ -113,6 +114,12 @@ static inline bool layer_takes(const layer_shape *s, layer_alternative alt, int6
 /* True if a call of so many tokens dequantises the matrices but kv_b. */
 static inline bool layer_dequantises_weights(const layer_shape *s, int64_t tokens) {
   return s->dequantises && layer_takes(s, ALT_DEQUANT_WEIGHTS, tokens);
+}
+/* True if the product's matrix is a copy of 16 bits that was made with the layer. Stored choices say nothing of it. */
+static inline bool layer_keeps(const layer_shape *s, layer_kind product, int64_t tokens) {
+  const layer_alternative alt = product == STAGE_O_PROJ ? ALT_KEPT_O : product == STAGE_Q_B ? ALT_KEPT_Q_B : ALT_KEPT_A;
+  if (alt == ALT_KEPT_A && product > STAGE_KV_A) return false;
+  return s->keeps >> alt & 1 && tokens >= s->choices.by_default[alt].from && tokens <= s->choices.by_default[alt].to;
 }
 /* A kernel that makes a matrix 16 bits, whose plan is for any number of tokens. */
 static inline bool layer_is_dequant(layer_kind k) {
@@ -213,6 +220,7 @@ typedef struct layer_tensor {
 /* The rank's weights. */
 typedef struct layer_weights {
   layer_tensor qkv_a, q_a, kv_a, q_b, kv_b, o; /* qkv_a, or kv_a and, with q_lora, q_a */
+  layer_tensor qkv_a_16, q_a_16, kv_a_16, q_b_16, o_16; /* copies, where the layer keeps them */
   const void *q_norm, *kv_norm;
   layer_tensor index_k, index_w, index_q; /* the indexer's */
   const float *index_norm, *index_bias;
@@ -257,11 +265,18 @@ struct mlaf_layer {
   layer_plans plans;
   struct mlaf_layer *alternative; /* by matrices of 16 bits; NULL: none. It has none itself */
   void *copies;                   /* MLAF_LAYER_KEEP_16: device memory of the alternative's matrices */
+  void *kept[LAYER_ALTERNATIVES]; /* device memory of the copies of ALT_KEPT_A and those behind it */
   bool by_alternative[LAYER_FORMS][LAYER_CLASSES]; /* whether it serves calls of so many tokens */
 };
 /* Makes the alternative where the description allows one. A failure is an error with MLAF_LAYER_KEEP_16 alone; it is reported. */
 mlaf_status layer_alternative_make(mlaf_ctx *ctx, const mlaf_plan_opts *plan, mlaf_layer *layer);
 void layer_alternative_clear(mlaf_layer *layer);
+/* Decides which of the two serves how many tokens. */
+void layer_alternative_choose(mlaf_layer *layer);
+/* Makes the copies of ALT_KEPT_A and those behind it where calls for few tokens a request take them, and says so in the shape.
+ * Those that cannot be made (no memory, no kernel in a bundle) are done without. */
+void layer_keep(mlaf_ctx *ctx, const mlaf_plan_opts *plan, mlaf_layer *layer);
+void layer_keep_clear(mlaf_layer *layer);
 /* Returns the one of the two that serves a call of these sizes. */
 const mlaf_layer *layer_serving(const mlaf_layer *layer, const layer_sizes *z);
 /* True if the layer has an alternative; its shape, as layer_shape_take has it. */

@@ -56,7 +56,14 @@ static mlaf_status make_chosen(mlaf_ctx *ctx, const mlaf_plan_opts *plan, mlaf_l
   layer_choices_by_default(&layer->shape, mlaf_info(mlaf_ctx_device(ctx))->target);
   if (forced) layer_choices_force(&layer->shape, *forced);
   else layer_choices_read(ctx, &layer->shape);
+  layer_keep(ctx, plan, layer);
   mlaf_status st = make_plans(ctx, plan, layer);
+  if (st && layer->shape.keeps) { /* a bundle has the kernels that make the copies, and none that multiply by them */
+    clear(layer);
+    layer_keep_clear(layer);
+    layer_shape_set_absorb(&layer->shape, false);
+    st = make_plans(ctx, plan, layer);
+  }
   if (!st || forced || !layer_choices_forget(&layer->shape)) return st;
   char why[MLAF_ERR_MAX];
   mlaf_ctx_last_message(ctx, why, sizeof why);
@@ -79,6 +86,7 @@ mlaf_status layer_create_as(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const ml
   layer->shape.d.plan = NULL; /* the caller's, and done with */
   if (st) {
     clear(layer);
+    layer_keep_clear(layer);
     free(layer);
     return st;
   }
@@ -95,11 +103,26 @@ mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const 
 void mlaf_layer_destroy(mlaf_layer *layer) {
   if (!layer) return;
   clear(layer);
+  layer_keep_clear(layer);
   mlaf_shared_release(layer->shared);
   free(layer);
 }
 
 /* --- workspace --- */
+
+/* That of such calls with a few tokens less, where other kernels serve them: right before copies that are kept. 0: none do. */
+static size_t workspace_below(const mlaf_layer *layer, const mlaf_layer_args *most) {
+  const layer_shape *s = &layer->shape;
+  size_t size = 0;
+  for (int alt = ALT_KEPT_A; alt <= ALT_KEPT_O; alt++) {
+    mlaf_layer_args a = *most;
+    a.tokens = s->choices.by_default[alt].from - 1;
+    if (!(s->keeps >> alt & 1) || a.tokens < 1 || a.tokens >= (int64_t)a.batch * a.q_len) continue;
+    const size_t here = layer_workspace(layer, &a);
+    if (here > size) size = here;
+  }
+  return size;
+}
 
 /* The largest of all calls in range, each with a block table. */
 static size_t workspace_most(const mlaf_layer *layer) {
@@ -115,8 +138,9 @@ static size_t workspace_most(const mlaf_layer *layer) {
       a.q_len = q;
       a.ctx = p->ctxs[i / p->n_batches];
       a.batch = batch < layer_decode_batch_most(s) ? batch : layer_decode_batch_most(s);
-      const size_t size = layer_workspace(layer, &a);
+      const size_t size = layer_workspace(layer, &a), other = workspace_below(layer, &a);
       if (size > most) most = size;
+      if (other > most) most = other;
     }
   if (!s->n[FORM_PREFILL]) return most;
   const chunked_head head = chunked_most(p->prefill, s->d.prefill_tokens);

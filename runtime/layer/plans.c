@@ -59,7 +59,8 @@ static mlaf_status want_by_rows(const layer_shape *s, layer_kind kind, layer_pla
   mlaf_point p;
   mlaf_status st = layer_point(s, kind, 1, &p, err);
   for (int k = first; !st && k <= last; k++) {
-    if (!layer_is_dequant(kind) && !layer_launches(s, kind, INT64_C(1) << k < most ? INT64_C(1) << k : most)) continue;
+    const int64_t begin = k ? (INT64_C(1) << (k - 1)) + 1 : 1, end = INT64_C(1) << k < most ? INT64_C(1) << k : most;
+    if (!layer_is_dequant(kind) && !layer_launches(s, kind, begin) && !layer_launches(s, kind, end)) continue;
     layer_point_rows(&p, INT64_C(1) << k);
     want(w, &p, &w->rows, (mlaf_plan_inside){.ahead = false}, &out->by_rows[kind][k]);
   }

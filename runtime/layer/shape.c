@@ -182,11 +182,14 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
                          MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16 | MLAF_LAYER_APPEND_APART |
                          MLAF_LAYER_ROWS_ANYWHERE | MLAF_LAYER_ABSORB_APART | MLAF_LAYER_V_OUT_APART |
                          MLAF_LAYER_DEQUANT_MANY | MLAF_LAYER_KEEP_16 | MLAF_LAYER_DEQUANT_NEVER | MLAF_LAYER_INDEX_16 |
-                         MLAF_LAYER_INDEX_HADAMARD | MLAF_LAYER_INDEX_FP32_SCALES;
+                         MLAF_LAYER_INDEX_HADAMARD | MLAF_LAYER_INDEX_FP32_SCALES | MLAF_LAYER_KEEP_NEVER;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
   if (d->flags & MLAF_LAYER_DEQUANT_NEVER && d->flags & MLAF_LAYER_KEEP_16)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags has MLAF_LAYER_DEQUANT_NEVER, and MLAF_LAYER_KEEP_16, which "
                      "dequantises: leave one out");
+  if (d->flags & MLAF_LAYER_KEEP_NEVER && d->flags & MLAF_LAYER_KEEP_16)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags has MLAF_LAYER_KEEP_NEVER, and MLAF_LAYER_KEEP_16, which keeps "
+                     "copies: leave one out");
   if (d->cache_format == MLAF_KV_FP8_V4)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: cache_format is %d, fp8_v4, whose tokens have columns of their own, "
                      "which no layer makes", d->cache_format);

@@ -113,9 +113,10 @@ void layer_shape_set_absorb(layer_shape *s, bool absorbs) {
 
 /* --- launches --- */
 
-/* A product by itself, or behind the kernel that makes its matrix 16 bits. */
+/* A product by itself, by a copy that is kept, or behind the kernel that makes its matrix 16 bits. */
 static int product_parts(const layer_shape *s, layer_kind kind, int64_t tokens, layer_kind *out) {
   const int i = matrix_of(kind);
+  if (i >= 0 && layer_keeps(s, kind, tokens)) return out[0] = (layer_kind)(STAGE_PRODUCT_16 + i), 1;
   if (i < 0 || !layer_dequantises_weights(s, tokens)) return out[0] = kind, 1;
   out[0] = (layer_kind)(STAGE_DEQUANT_WEIGHTS + i);
   out[1] = (layer_kind)(STAGE_PRODUCT_16 + i);
@@ -151,12 +152,13 @@ bool layer_launches(const layer_shape *s, layer_kind kind, int64_t tokens) {
          (tokens <= s->d.prefill_tokens && launched(s, FORM_PREFILL, kind, tokens));
 }
 
-/* Launches are the same for all tokens of a class, so its first and its last tell. */
+/* Within a class launches change once at most (copies that are kept, from so many tokens on), so its first and its last tell. */
 int64_t layer_rows_least(const layer_shape *s, layer_kind kind) {
   if (layer_is_dequant(kind)) return 1;
   for (int k = 0; k < LAYER_CLASSES; k++) {
-    const int64_t first = k ? (INT64_C(1) << (k - 1)) + 1 : 1;
+    const int64_t first = k ? (INT64_C(1) << (k - 1)) + 1 : 1, last = INT64_C(1) << k;
     if (layer_launches(s, kind, first)) return first;
+    if (layer_launches(s, kind, last)) return last;
   }
   return 1;
 }
@@ -166,8 +168,11 @@ int64_t layer_rows_most(const layer_shape *s, layer_kind kind) {
   int64_t most = 0;
   for (int i = 0; i < 2; i++)
     if (ends[i] > most && layer_launches(s, kind, ends[i])) most = ends[i];
-  for (int k = 0; k < LAYER_CLASSES; k++)
-    if (INT64_C(1) << k > most && layer_launches(s, kind, INT64_C(1) << k)) most = INT64_C(1) << k;
+  for (int k = 0; k < LAYER_CLASSES; k++) {
+    const int64_t first = k ? (INT64_C(1) << (k - 1)) + 1 : 1, last = INT64_C(1) << k;
+    if (first > most && layer_launches(s, kind, first)) most = first;
+    if (last > most && layer_launches(s, kind, last)) most = last;
+  }
   return most && layer_is_dequant(kind) ? 1 : most; /* the same launch for any number */
 }
 

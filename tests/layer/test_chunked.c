@@ -339,7 +339,7 @@ TEST(refused) {
   must(r, mlaf_chunked_prefill_schedule(c, 1, &one, &many, words, 128), "schedule");
   assert_int_equal(mlaf_chunked_prefill_chunks(words), 2);
   mlaf_chunked_prefill_args a = MLAF_CHUNKED_PREFILL_ARGS_INIT;
-  char space[1];
+  _Alignas(256) char space[2]; /* so that space + 1 is never aligned */
 #define WRONG(change, part)                                                \
   do {                                                                     \
     a = (mlaf_chunked_prefill_args)MLAF_CHUNKED_PREFILL_ARGS_INIT;         \

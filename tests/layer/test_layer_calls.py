@@ -234,6 +234,9 @@ class LayerTest(unittest.TestCase):
         layer.close()
         with self.assertRaisesRegex(mlaforge.MlafError, "MLAF_LAYER_DEQUANT_NEVER"):
             self.make(weights, batch=1, keep_16=True, dequant_many=False)
+        layer = self.make(weights, batch=1, keep_16=False)  # keeps nothing, and may dequantise
+        self.assertEqual(values(layer(*args)), values(y))
+        layer.close()
         for missing, why in (("o_proj.weight_scale_inv", "o_proj.weight_scale_inv is missing"), ("o_proj.weight", "is missing among")):
             with self.assertRaisesRegex(Exception, why):
                 self.make({k: w for k, w in weights.items() if not k.endswith(missing)}, batch=1)

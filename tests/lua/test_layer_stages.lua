@@ -28,11 +28,14 @@ end
 
 test("defaults of a layer become a table", function()
   local out, done = made("# about\n" .. HEAD .. "*\tq_b+append\t1\t1\t128\t-\tH200\t2026-11-23\tturns\n" ..
-    "sm_90a\tdecode+v_out\t96\t9\t40\t-\tH200\t2026-11-23\tturns\n*\tcopies\t1\t129\t-\t0.92\tH200\t2026-11-29\tturns\n")
+    "sm_90a\tdecode+v_out\t96\t9\t40\t-\tH200\t2026-11-23\tturns\n*\tcopies\t1\t129\t-\t0.92\tH200\t2026-11-29\tturns\n" ..
+    "sm_90a\tkept_a\t1\t225\t-\t-\tH200\t2026-11-30\tturns\nsm_90a\tkept_q_b\t64\t1\t0\t-\tH200\t2026-11-30\tturns\n")
   ok(done, out)
   ok(out:find('{"*", ALT_Q_B_APPEND, 1, 1, 128, 0},', 1, true), out)
   ok(out:find('{"sm_90a", ALT_DECODE_V_OUT, 96, 9, 40, 0},', 1, true), out)
   ok(out:find('{"*", ALT_COPIES_16, 1, 129, INT64_MAX, 0.92},', 1, true), out)
+  ok(out:find('{"sm_90a", ALT_KEPT_A, 1, 225, INT64_MAX, 0},', 1, true), out)
+  ok(out:find('{"sm_90a", ALT_KEPT_Q_B, 64, 1, 0, 0},', 1, true), out)
 end)
 
 test("wrong lines of a layer's defaults are refused", function()
@@ -62,5 +65,5 @@ end)
 test("shipped defaults of a layer are made into a table", function()
   local out, done = made(T.read("tuning/layer-stages.tsv"))
   ok(done, out)
-  eq(select(2, out:gsub("ALT_", "")), 9) -- eight rows and the end
+  eq(select(2, out:gsub("ALT_", "")), 17) -- sixteen rows and the end
 end)
