@@ -28,24 +28,23 @@ class BatchInvarianceTest(EmulatorTest):
 
 
 class DecodeTest(BatchInvarianceTest):
-    R, P = R, P
     # One part, a part's end, several parts, pages that end early, nothing cached, and more parts than the first step has.
     LENGTHS = [250, 512, 700, 1025, 0, 3, 1600]
 
     def decode(self, q, rows, lengths, pages, heads, q_len, **more):
         """O and LSE of requests, each its own rows of q and pages of the cache, by the order of `rows`."""
         import mlaforge
-        size = heads * (self.R + self.P)
+        size = heads * (R + P)
         chosen = [self.q_bits[i][:n * size] for i, n in rows]
-        q = Buffer(self.ctx, (sum(n for _, n in rows), heads, self.R + self.P), "bfloat16", itertools.chain.from_iterable(chosen))
-        o, lse = self.empty((q.shape[0], heads, self.R)), self.empty((q.shape[0], heads), "float32")
+        q = Buffer(self.ctx, (sum(n for _, n in rows), heads, R + P), "bfloat16", itertools.chain.from_iterable(chosen))
+        o, lse = self.empty((q.shape[0], heads, R)), self.empty((q.shape[0], heads), "float32")
         tables = [list(itertools.accumulate((n for _, n in rows), initial=0)),
                   list(itertools.accumulate((len(pages[i]) for i, _ in rows), initial=0)),
                   [p for i, _ in rows for p in pages[i]] or [0], [(lengths[i] - 1) % PAGE + 1 if lengths[i] else 0 for i, _ in rows]]
         mlaforge.mla_decode_fwd(q, self.cache, o, *map(self.ints, tables), q_len, 0.1, lse=lse, batch_invariant=True, ctx=self.ctx, **more)
         o, lse, out, at = o.read(), lse.read(), [], 0
         for _, n in rows:
-            out.append((o[2 * at * heads * self.R:2 * (at + n) * heads * self.R], lse[4 * at * heads:4 * (at + n) * heads]))
+            out.append((o[2 * at * heads * R:2 * (at + n) * heads * R], lse[4 * at * heads:4 * (at + n) * heads]))
             at += n
         return out
 
@@ -58,8 +57,8 @@ class DecodeTest(BatchInvarianceTest):
         order = list(range(first))
         self.rng.shuffle(order)
         pages = [[order[p] for p in some] for some in pages]
-        self.cache = self.make((first, PAGE, 1, self.R + self.P))
-        self.q_bits = [self.bits(q_len * heads * (self.R + self.P)) for _ in lengths]
+        self.cache = self.make((first, PAGE, 1, R + P))
+        self.q_bits = [self.bits(q_len * heads * (R + P)) for _ in lengths]
         whole = [(i, q_len) for i in range(len(lengths))]
         alone = [self.decode(None, [one], lengths, pages, heads, q_len)[0] for one in whole]
         for turn in turns:  # each request at each place of a batch
@@ -81,23 +80,6 @@ class DecodeTest(BatchInvarianceTest):
 
     def test_many_heads(self):
         self.check(128, 1, turns=(2,))
-
-
-class ColumnsTest(DecodeTest):
-    """Kernels whose waves share O out by columns, which plans of 64 rows and more take."""
-    R, P = 512, 64
-    LENGTHS = [250, 700, 3, 0, 1025]
-
-    def test_few_heads(self):
-        import mlaforge
-        with mlaforge.Context(device="emu:gfx942", batch_invariant=True) as ctx:
-            self.assertIn("order=columns", ctx.plan_info((64, self.R, self.P, 1, 0, 0, PAGE, 5, 1024))["variant"])
-        self.check(64, 1, turns=(2,))
-
-    def test_drafts(self):
-        self.check(16, 4, turns=(3,))
-
-    test_many_heads = None
 
 class ProjectionTest(BatchInvarianceTest):
     """The rows of T tokens are the last ones of the most tokens' rows, whatever T is."""
