@@ -1,5 +1,5 @@
 /* Properties of attention that need no reference: a kernel that breaks one is wrong whatever the tolerance.
- * Each runs on the first variant of both families, one and several splits. */
+ * Most run on the first variant of both families, one and several splits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +138,58 @@ static void check_linear_in_v(const mlaf_problem *p, const mlaf_loaded *l, uint3
     assert_true(fabs(a.lse[row] - log(n)) < 1e-5);
   }
   rig_output_free(&a), rig_output_free(&b), mlaf_testcase_free(t);
+}
+
+/* Request `i` of a case alone; `tables` is room for its tables. */
+static mlaf_testcase alone(const mlaf_testcase *t, const mlaf_problem *p, int32_t i, int32_t tables[5]) {
+  const size_t d = (size_t)(p->heads * (p->rank + p->rope));
+  const mlaf_batch *x = &t->batch;
+  mlaf_testcase one = *t;
+  tables[0] = tables[2] = 0;
+  tables[1] = 1;
+  tables[3] = x->kv_indptr[i + 1] - x->kv_indptr[i];
+  tables[4] = x->kv_last_page_lens[i];
+  one.q = t->q + (size_t)i * d;
+  one.q_count = d;
+  one.total_pages = tables[3];
+  one.batch.batch = 1;
+  one.batch.total_q = 1;
+  one.batch.qo_indptr = tables;
+  one.batch.kv_indptr = tables + 2;
+  one.batch.kv_indices = x->kv_indices + x->kv_indptr[i];
+  one.batch.kv_last_page_lens = tables + 4;
+  return one;
+}
+
+/* Kernels that cut a request by its own length give it the same bits alone and among others: one, two and more parts. */
+static void check_alone(const char *text, const char *name) {
+  mlaf_problem p = rig_problem(text);
+  const mlaf_case_spec spec = {.name = "property", .problem = p, .seed = 12, .n = 4, .q_lens = {1, 1, 1, 1},
+                               .kv_lens = {700, 1, 6000, 213}, .score_std = 1.5};
+  mlaf_testcase *t;
+  mlaf_variant v;
+  mlaf_err err;
+  if (mlaf_testcase_make(&spec, MLAF_INJECT_NONE, &t, &err)) fail_msg("%s", err.text);
+  if (mlaf_gen_variant(shared.gen, text, "gfx942", name, &v, &err)) fail_msg("%s", err.text);
+  mlaf_loaded *l = rig_load(&shared, &p, &v);
+  const size_t row = (size_t)(p.heads * p.rank);
+  rig_output all = rig_run(&shared, l, t, v.knob);
+  for (int32_t i = 0; i < spec.n; i++) {
+    int32_t tables[5];
+    const mlaf_testcase one = alone(t, &p, i, tables);
+    rig_output got = rig_run(&shared, l, &one, v.knob);
+    assert_memory_equal(got.o, all.o + (size_t)i * row, row * 2);
+    assert_memory_equal(got.lse, all.lse + i * p.heads, (size_t)p.heads * 4);
+    rig_output_free(&got);
+  }
+  rig_output_free(&all), mlaf_loaded_close(l), mlaf_variant_clear(&v), mlaf_testcase_free(t);
+}
+
+TEST(invariant_columns) {
+  check_alone("mla_decode:h64,r512,p64,q1,bf16,page16,b4,s4096",
+              "mfma_lds_invariant:blocks=1,load=vgpr,order=columns,rescale=lazy,stages=3,waves=4/s63,rows=4,team=2");
+  check_alone("mla_decode:h128,r512,p64,q1,bf16,page1,b4,s4096",
+              "mfma_lds_invariant:blocks=1,load=vgpr,order=columns,rescale=lazy,stages=3,waves=4/s48,rows=4,team=2");
 }
 
 TEST(repeatable) { for_both_families(check_repeatable); }

@@ -143,3 +143,12 @@ test("comments are wrapped where a line is too long, and only there", function()
   _, _, after = run("wrap-comments.lua", "a.c", short)
   eq(after, short)
 end)
+
+test("each constant of the timing model has a row of published figures, or one that says that none was found", function()
+  local page, n = T.read("docs/lab/timing-constants.md"), 0
+  for name in T.read("runtime/emu/arch_gfx942.h"):gmatch("\n  [XA]%([%a]+, ([%w_]+), ") do
+    ok(page:find("`" .. name .. "`", 1, true), "%s is not in docs/lab/timing-constants.md", name)
+    n = n + 1
+  end
+  ok(n >= 50, "%d constants found", n)
+end)

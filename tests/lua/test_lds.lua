@@ -192,7 +192,7 @@ test("order=columns: 69 MFMA a tile of 64 rows, few others, none of which waits 
       eq(sum.mfma, 69)
       eq(sum.ds, 18 + 4 + 4 + 1 + 5) -- K, V, P and flags; P; a tile
       eq(sum.vmem, 6)
-      ok(other <= 1.6 * 69, "page %d: %d others", page, other)
+      ok(other <= (page == 1 and 1.6 or 1.65) * 69, "page %d: %d others", page, other) -- whole pages: the row in its page, too
       local all, reads = {}, 0
       for _, b in ipairs(code.body[stage]) do table.move(b.lines, 1, #b.lines, #all + 1, all) end
       for _, line in ipairs(all) do

@@ -148,12 +148,14 @@
     wha -= ${g.lead - 1} * STAGE_BYTES;
 //@ end
 //@ include("mla_decode/mfma_lds/block.h", { b = code.first })
-//@ if not g.whole then
+//@ if not g.whole or g.based then
     aim();
 //@ end
     for (;;) {
 //@ for stage = 0, g.stages - 1 do
-//@   if g.whole then
+//@   if g.based then
+      if (__builtin_expect(tok + 15 > last, 0)) tile_offsets(last - tok, cs, ks, wave, lane_again(), la, lr);
+//@   elseif g.whole then
       aim();
 //@   end
 //@ include("mla_decode/mfma_lds/block.h", { b = code.body[stage][1] })

@@ -109,7 +109,9 @@ local function attempt(p, v, isa, spare)
   g.tmp = take(2)                         -- of the softmax
   -- A register of the copies. In order=plain they are over before the softmax and the joins begin.
   g.ctmp = (g.ahead or g.columns) and take(2) or g.tmp
-  g.addr = g.whole and 0 or (g.ahead or g.columns) and take(4) or g.ops -- pages smaller than a tile: row addresses
+  g.based = g.columns and g.whole and not g.cache and g.page & (g.page - 1) == 0
+  -- Row addresses of pages smaller than a tile; where based, of whole ones.
+  g.addr = g.based and take(4) or g.whole and 0 or (g.ahead or g.columns) and take(4) or g.ops
   g.n_idx = g.whole and 1 or g.units
   g.idx = take(g.n_idx)
   -- Running maximum, sum of P, sum of packed P (columns: one of a product with ones).

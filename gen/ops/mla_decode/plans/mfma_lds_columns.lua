@@ -19,7 +19,7 @@ local BUDGET = 10 -- clocks beside a matrix instruction that others may take, of
 local LATE = 8 -- matrix instructions that others may come later than dealt evenly
 local SOON = 2 -- the same for the softmax, which P waits for
 local SOFTMAX = 14 -- matrix instructions that it is dealt over
-local COPIED, READ = 10, 14 -- in front of an interval's end: the last of a tile's copies, of K's reads
+local COPIED, BASED, READ = 10, 7, 14 -- in front of an interval's end: the last of a tile's copies, of whole pages, of K's reads
 local FIRST = 2 -- operands of V that multiply own rows in front of the scores
 
 local function op(format, ...) return { asm = format:format(...) } end
@@ -201,7 +201,7 @@ end
 
 -- Tokens at which the tile that is copied next begins, and the one whose page ids come.
 local function token_ops(g)
-  if g.whole then return {} end -- the template's
+  if g.whole and not g.based then return {} end -- the template's
   return { op("s_mov_b32 %%[tok], %%[tokn]"), op("s_add_u32 %%[tokn], %%[tokn], 16"),
     op("s_min_u32 %%[tokn], %%[tokn], %%[lasttile]") }
 end
@@ -247,7 +247,17 @@ local function interval(g, stage, last)
     local copies = copy_ops(g, at(2))
     for _, o in ipairs(token_ops(g)) do copies[#copies + 1] = o end
     -- Scalar registers are not kept at the border: whole pages have their base there, scales their unit.
-    stream(copies, scores + (g.cache and 4 or g.whole and 4 or 12), g.whole and border - 2 or #main - COPIED, g.whole and border)
+    local within = g.whole and not g.based
+    local from, to = g.cache and 4 or g.based and 8 or g.whole and 4 or 12, #main - (g.based and BASED or COPIED)
+    stream(copies, scores + from, within and border - 2 or to, within and border)
+    local at_hand = true -- what the base is needed for comes still
+    for i = #copies, 1, -1 do
+      at_hand = at_hand and not copies[i].based
+      if g.based and not at_hand then
+        copies[i].within = true
+        copies[i].at, copies[i].due = math.min(copies[i].at, (border - 4) * UNIT), math.min(copies[i].due, border * UNIT)
+      end
+    end
     local behind = false
     for _, o in ipairs(copies) do
       behind = behind or o.unit and not g.whole
@@ -278,6 +288,7 @@ local function interval(g, stage, last)
   local first, second = {}, {}
   for _, o in ipairs(weave.level(main, streams, g.cache and not last and weave.share(main, streams) or BUDGET)) do
     local part = o.position >= border and second or first
+    if part == second and o.within then error("order=columns: a scalar register would be kept at the border", 0) end
     part[#part + 1] = o
   end
   table.insert(first, 1, op("s_barrier"))

@@ -60,7 +60,10 @@ end
 -- The page ids of the next tile to copy; whole pages: one id, else one per lane and unit.
 local function next_id(g, list, u)
   local x = g.ctmp + 1
-  if g.whole then
+  if g.based then
+    add(list, "v_mov_b32 v%d, %%[tokn]", x)
+    page_offset(g, list, x)
+  elseif g.whole then
     add(list, "v_mov_b32 v%d, %%[pgo]", x)
   else
     add(list, "v_add_u32 v%d, %%[tokn], %%[row%d]", x, u)
@@ -77,7 +80,8 @@ local function tile_base(g, list)
   add(list, "s_min_u32 s68, s68, %%[maxid]")
   local k = log2(g.page)
   if k then add(list, "s_lshl_b32 s68, s68, %d", k) else add(list, "s_mul_i32 s68, s68, %d", g.page) end
-  add(list, "s_add_u32 s68, s68, %%[pos]")
+  if g.based then add(list, "s_and_b32 s65, %%[tok], %d", g.page - 1) end
+  add(list, "s_add_u32 s68, s68, %s", g.based and "s65" or "%[pos]")
   add(list, "s_mul_i32 s64, s68, %%[cs]")
   add(list, "s_mul_hi_u32 s65, s68, %%[cs]")
   add(list, "s_add_u32 s64, s64, %%[ckl]")
@@ -133,6 +137,15 @@ local function staged(g, u, s)
   return "v" .. base, "dword", "b32"
 end
 
+-- Whole pages, order=columns: this lane's address as a vector, since scalar registers are not kept where the border's compiled
+-- code stands. part: 0 latent, 2 rope.
+local function lane_address(g, list, part, offset)
+  local v, s = g.addr + part, 64 + part
+  add(list, "v_mad_u64_u32 v[%d:%d], vcc, %%[%s], 1, s[%d:%d]", v, v + 1, offset, s, s + 1)
+  list[#list].based = true
+  return ("v[%d:%d], off"):format(v, v + 1)
+end
+
 local function load_unit(g, list, u)
   local latent, rope = ("%%[la%d], s[64:65]"):format(u), ("%%[lr%d], s[66:67]"):format(u)
   if not g.whole then
@@ -145,6 +158,8 @@ local function load_unit(g, list, u)
       add(list, "v_mad_u64_u32 v[%d:%d], vcc, v%d, %%[vks], %%[kpa]", v + 2, v + 3, g.ctmp)
       rope = ("v[%d:%d], off"):format(v + 2, v + 3)
     end
+  elseif g.based then
+    latent, rope = lane_address(g, list, 0, ("la%d"):format(u)), g.rope > 0 and lane_address(g, list, 2, ("lr%d"):format(u))
   end
   for s = 0, g.segments - (g.rope > 0 and 0 or 1) do
     local regs, width = staged(g, u, s)
