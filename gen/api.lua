@@ -2,8 +2,17 @@
 local loader = ...
 local api = {}
 
--- A problem is asked about as the table that this makes of its string.
-function api.problem(text) return require("problem").parse(text) end
+-- A problem is asked about as the table that this makes of its string, behind which may stand what launches hand over: ";lists"
+-- or ";tables" (reads; nil: it is not known).
+function api.problem(text)
+  local plain, reads = text:match("^(.*);(%l+)$")
+  if reads and reads ~= "lists" and reads ~= "tables" then
+    error(("problem '%s': '%s' is no form of launches"):format(text, reads), 0)
+  end
+  local p = require("problem").parse(plain or text)
+  p.reads = reads
+  return p
+end
 
 -- A variant as C takes it, which knows stages and a knob but no operation.
 local function staged(problem, v)

@@ -135,7 +135,7 @@ mlaf_status mlaf_nearby_gather(mlaf_db *db, const mlaf_device_info *dev, const c
   return status ? mlaf_fail(err, status, "%s", status == MLAF_E_NOMEM ? NO_MEMORY : "no choice in reach") : MLAF_OK;
 }
 
-mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const mlaf_point *p, const char *target, bool any,
+mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const char *question, const char *target, bool any,
                                mlaf_gen_nearby *out, mlaf_err *err) {
   *out = (mlaf_gen_nearby){.from = -1};
   mlaf_gen_measured *list = calloc(n->n, sizeof *list);
@@ -145,7 +145,7 @@ mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const mlaf_p
     const mlaf_choice *of = &n->choices[x->choice];
     list[i] = (mlaf_gen_measured){of->problem, x->variant, x->kernel.template_hash, of->lengths, x->ns, !x->fast};
   }
-  const mlaf_status status = mlaf_gen_nearby_variant(gen, mlaf_point_text(p).s, target, list, n->n, any, out, err);
+  const mlaf_status status = mlaf_gen_nearby_variant(gen, question, target, list, n->n, any, out, err);
   free(list);
   return status;
 }

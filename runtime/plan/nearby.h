@@ -29,8 +29,8 @@ typedef struct mlaf_nearby {
  * is nothing. */
 mlaf_status mlaf_nearby_gather(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,
                                bool far, mlaf_db_accept_fn accept, void *user, mlaf_nearby **out, mlaf_err *err);
-/* any: a kernel that none of them has may be taken, too (from < 0). */
-mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const mlaf_point *p, const char *target, bool any,
+/* question: the problem as the generator is asked about it. any: a kernel that none of them has may be taken, too (from < 0). */
+mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const char *question, const char *target, bool any,
                                mlaf_gen_nearby *out, mlaf_err *err);
 /* Why it was taken, in a sentence for people. */
 void mlaf_nearby_reason(const mlaf_nearby *n, const mlaf_gen_nearby *x, char *out, size_t size);

@@ -136,6 +136,27 @@ test("pages of 1: sm90_many_gather_whole for one split, and calls of several que
   for text, want in pairs(wanted) do eq(first(text):match("^[%w_]*:"), want, text) end
 end)
 
+test("pages of 1: what launches hand over decides what is reckoned as index lists, where it is known", function()
+  local api = loader.require("api")
+  for text, want in pairs({
+    ["h128,page1,b45,s712"] = "sm90_mid_gather:", ["h128,page1,b45,s712;lists"] = "sm90_mid_gather:",
+    ["h128,page1,b45,s712;tables"] = "sm90_many_gather_whole:", ["h128,b45,s712;tables"] = "sm90_many_whole:",
+  }) do
+    local p = api.problem("mla_decode:" .. text)
+    eq(api.best(p, "sm_90a", 1)[1].name:match("^[%w_]*:"), want, text)
+  end
+  raises(function() api.problem("mla_decode:h128,page1,b45,s712;rows") end, "is no form of launches")
+  -- Page tables may be cut, lists are not.
+  local name = "sm90_raw_mid:load=rows,rows=64,schedule=fitted/s1,early=1,rows=4,team=2"
+  local function cost(form)
+    return api.variant(api.problem("mla_decode:h64,fp8_ds_mla,page1,b140,s2048" .. form), "sm_90a", name).decode.cost
+  end
+  for form, lists in pairs({ [""] = true, [";lists"] = true, [";tables"] = false }) do
+    eq(cost(form).lists, lists, form)
+    eq(cost(form).parts_at(1) ~= nil, not lists, form)
+  end
+end)
+
 test("sm90_many_whole: for one split; requests that all run at once stay whole where sm90_many would cut them", function()
   local whole = "sm90_many_whole:cluster=%d/s1,early=1,rows=8,team=1"
   local fitted = "sm90_many:cluster=%d,schedule=fitted/s1,early=1,rows=8,team=1"

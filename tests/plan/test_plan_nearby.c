@@ -234,7 +234,7 @@ TEST(a_plan_takes_the_kernel_that_the_measurements_favour) {
   /* The same in words. */
   const mlaf_problem p = parsed(ASKED);
   assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), false, NULL, NULL, &n, &err), MLAF_OK);
-  assert_int_equal(mlaf_nearby_choose(n, f.gen, pt(&p), "gfx942", true, &x, &err), MLAF_OK);
+  assert_int_equal(mlaf_nearby_choose(n, f.gen, mlaf_point_text(pt(&p)).s, "gfx942", true, &x, &err), MLAF_OK);
   mlaf_nearby_reason(n, &x, why, sizeof why);
   assert_non_null(strstr(why, LDS " (kernel of " SHAPE "b256,s2048): the model and 2 times of 2 problems nearby say "));
   assert_non_null(strstr(why, " us, the nearest choice's kernel "));

@@ -37,8 +37,11 @@ function hopper.groups_rule(p, v, step, most)
   if need < v.rows then return ("%d rows go into %d blocks of %d, not %d"):format(rows, groups, need, v.rows) end
 end
 
--- True for what is reckoned as a launch of index lists, of which each query token is a request.
-function hopper.may_be_lists(p) return p.page_size == 1 and p.q_len == 1 and p.ctx <= times.measured.lists end
+-- True for what is reckoned as a launch of index lists, of which each query token is a request: where it may read them
+-- (gen/api.lua) and they are no longer than models select.
+function hopper.may_be_lists(p)
+  return p.page_size == 1 and p.q_len == 1 and p.ctx <= times.measured.lists and p.reads ~= "tables"
+end
 
 -- True for one that the kernel reads itself (runtime/ops/mla_decode/index_lists.c): no batch is cut, and behind one split nothing
 -- is merged. plan: the kernel's, with its table of entries.
