@@ -20,26 +20,44 @@ local TWO = {}
 for _, op in ipairs({ "==", "!=", "<=", ">=", "&&", "||", "<<", ">>", "++", "--", "+=", "-=", "*=", "/=", "%=", "|=", "&=",
   "^=", "->", "::" }) do TWO[op] = true end
 
+-- Bytes that a word begins with, and a number. All else is one or two characters.
+local WORD, NUMBER = {}, {}
+for byte = 0, 255 do
+  local text = string.char(byte)
+  WORD[byte], NUMBER[byte] = text:find("^[%a_]") ~= nil, text:find("^%d") ~= nil
+end
+
 local function tokens_of(source)
   source = source:gsub("\\\n", " "):gsub("//[^\n]*", ""):gsub("/%*.-%*/", ""):gsub("\n%s*#[^\n]*", "\n"):gsub('"[^"\n]*"', '""')
-  local list, at = {}, 1
-  while true do
-    at = source:find("%S", at)
-    if not at then return list end
-    local text = source:match("^[%a_][%w_]*", at) or source:match("^%d[%w_.]*", at)
-    local two = source:sub(at, at + 1)
-    text = text or TWO[two] and two or source:sub(at, at)
-    list[#list + 1] = text
-    at = at + #text
+  local byte, sub, match = string.byte, string.sub, string.match
+  local list, n, at, last = { ends = {} }, 0, source:find("%S"), #source -- ends: of brackets, once they were looked for
+  while at and at <= last do
+    local first, text = byte(source, at), nil
+    if WORD[first] then text, at = match(source, "^([%w_]+)%s*()", at)
+    elseif NUMBER[first] then text, at = match(source, "^([%w_.]+)%s*()", at)
+    else
+      text = sub(source, at, at + 1)
+      if not TWO[text] then text = sub(text, 1, 1) end
+      at = match(source, "^%s*()", at + #text)
+    end
+    n = n + 1
+    list[n] = text
   end
+  return list
 end
 
 local CLOSE = { ["("] = ")", ["{"] = "}", ["["] = "]" }
 local function matching(list, at)
+  local known = list.ends[at]
+  if known then return known end
   local open, close, depth = list[at], CLOSE[list[at]], 0
   for i = at, #list do
-    if list[i] == open then depth = depth + 1 elseif list[i] == close then depth = depth - 1 end
-    if depth == 0 then return i end
+    local x = list[i]
+    if x == open then depth = depth + 1 elseif x == close then depth = depth - 1 end
+    if depth == 0 then
+      list.ends[at] = i
+      return i
+    end
   end
   error("no '" .. close .. "'", 0)
 end
@@ -366,13 +384,22 @@ end
 
 -- Marks the functions that reach a wait at all: others need no walk.
 local function mark(self)
+  local named = {} -- by function, the functions that its text names
+  for _, f in ipairs(self.order) do
+    local list, there = {}, {}
+    for i = f.from, f.to do
+      local x = self.list[i]
+      if x == WAIT then f.may_wait = true end
+      if self.functions[x] and x ~= f.name and not there[x] then list[#list + 1], there[x] = x, true end
+    end
+    named[f] = list
+  end
   local changed = true
   while changed do
     changed = false
     for _, f in ipairs(self.order) do
-      for i = f.from, f.may_wait and 0 or f.to do
-        local x = self.list[i]
-        if x == WAIT or x ~= f.name and self.functions[x] and self.functions[x].may_wait then f.may_wait, changed = true, true end
+      for _, x in ipairs(f.may_wait and {} or named[f]) do
+        if self.functions[x].may_wait then f.may_wait, changed = true, true end
       end
     end
   end

@@ -493,10 +493,10 @@ function space.baseline(p, target)
   return best_of(at_all_knobs(p, op, target, arch, b.family, { text = params.print(b.params) }, finish(k, target)))
 end
 
--- Logarithms of the times of an operation's batch-invariant kernels of a problem, the best of each key.
-local function invariant_times(p, target, arch, op)
+-- Some families' batch-invariant kernels of a problem with their times, the best of each key.
+local function invariant_times(p, target, arch, op, families)
   local best = {}
-  for _, item in ipairs(kernels_of(p, target, op.invariant.families)) do
+  for _, item in ipairs(kernels_of(p, target, families)) do
     if not item.rejected then
       local key = item.family .. ":" .. op.invariant.key(item.family, item.point.values)
       item.model_ns = op.model.estimate(p, arch, item.kernel.cost, 1, 0)
@@ -506,11 +506,16 @@ local function invariant_times(p, target, arch, op)
   return best
 end
 
--- The key that serves all sizes by which an operation ranks such kernels, in the least time on average.
+local invariant_keys = {} -- by the problems that are ranked: those of all batches of a shape are the same
+
+-- The key that serves all sizes by which an operation ranks such kernels, in the least time on average; false: there is none.
 local function invariant_key(p, target, arch, op)
-  local sums, sizes = {}, op.invariant.sizes(p)
+  local sums, sizes, texts = {}, op.invariant.sizes(p), { target }
+  for i, at in ipairs(sizes) do texts[i + 1] = require("problem").print(at) end
+  local text = table.concat(texts, " ")
+  if invariant_keys[text] ~= nil then return invariant_keys[text] end
   for _, at in ipairs(sizes) do
-    for key, item in sorted(invariant_times(at, target, arch, op)) do
+    for key, item in sorted(invariant_times(at, target, arch, op, op.invariant.families)) do
       local sum = sums[key] or { ns = 0, sizes = 0 }
       sums[key] = { ns = sum.ns + math.log(item.model_ns), sizes = sum.sizes + 1 }
     end
@@ -519,7 +524,8 @@ local function invariant_key(p, target, arch, op)
   for key, sum in sorted(sums) do
     if sum.sizes == #sizes and (not best or sum.ns < sums[best].ns) then best = key end
   end
-  return best
+  invariant_keys[text] = best or false
+  return invariant_keys[text]
 end
 
 -- The batch-invariant variant of a problem: what it computes of a request (of a token, where an operation has no requests)
@@ -529,7 +535,7 @@ function space.invariant(p, target)
   local rule = op.invariant or error(("%s has no batch-invariant plan"):format(op.name), 0)
   if rule.any then return space.best(p, target, 1)[1] or error("no kernel fits " .. require("problem").print(p), 0) end
   local key = invariant_key(p, target, arch, op)
-  local item = key and invariant_times(p, target, arch, op)[key]
+  local item = key and invariant_times(p, target, arch, op, { key:match("^[^:]*") })[key] -- a key begins with its family
   if not item then error(("%s has no batch-invariant kernel for %s"):format(target, require("problem").print(p)), 0) end
   local second = rule.second and rule.second()
   return space.variant(p, target, variant_name(item.family, item.point.text, rule.knob(p), second))
