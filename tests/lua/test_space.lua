@@ -163,6 +163,21 @@ test("sm90_many_whole: for one split; requests that all run at once stay whole w
   end
 end)
 
+test("few short requests: clusters that merge in shared memory; long ones and many have a merge kernel", function()
+  local function first(text)
+    local v = space.variants(problem.parse("mla_decode:" .. text), "sm_90a")[1]
+    return v.decode.cost.width or 1, v.combine, v.name
+  end
+  for _, text in ipairs { "h16,b26,s320", "h8,b28,s512", "h48,b9,s512", "h32,b8,s384", "h16,q4,causal,f16,b7,s303" } do
+    local width, combine, name = first(text)
+    ok(width >= 4 and not combine, "%s: %s", text, name)
+  end
+  for _, text in ipairs { "h16,b45,s512", "h48,b9,s1884", "h32,b24,s576", "h128,b5,s1088" } do
+    local width, combine, name = first(text)
+    ok(width <= 2 and combine, "%s: %s", text, name)
+  end
+end)
+
 test("a caller who knows more gets kernels that read ahead, and that serve the next problem, too", function()
   local p, name = problem.parse("mla_decode:h128,b16,s1024"), "sm90_many:cluster=1,schedule=fitted/s4,mixed=1,rows=4,team=2"
   local function inside(ahead, next)
