@@ -142,6 +142,7 @@ test("sm90_many_whole: for one split; requests that all run at once stay whole w
   for text, want in pairs({ ["h80,q3,causal,b19,s1174"] = { 2, true, false }, ["h128,b50,s3000"] = { 2, true, false },
     ["h128,q3,causal,b16,s3000"] = { 2, true, true },
     ["h64,b96,s3000"] = { 1, true, false }, ["h64,b80,s3000"] = { 1, true, true },
+    ["h64,q3,causal,b20,s1024"] = { 1, true, true }, ["h64,q3,causal,b20,s1088"] = { 1, true, false },
     ["h72,q2,causal,b69,s2053"] = { 1, true, true }, ["h128,b60,s2000"] = { 2, false, false } }) do
     local p = problem.parse("mla_decode:" .. text)
     local function cuts(name)

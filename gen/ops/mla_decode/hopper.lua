@@ -82,7 +82,7 @@ local function parts_of(p, t, family, shares, cus)
   local usual = schedule.shares[family]
   local passes = ceil_div(p.batch, at_once)
   local alike = passes * (tokens + (usual and shares or 1) * fixed) / shares
-  local cut = passes == 1 and schedule.whole[family] and schedule.once(p.heads * p.q_len) or schedule.cut[family]
+  local cut = passes == 1 and schedule.whole[family] and schedule.once(p.heads * p.q_len, tokens) or schedule.cut[family]
   if WIN * alike > even + cut then return parts, even end
 end
 
