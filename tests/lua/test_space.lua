@@ -163,6 +163,7 @@ test("sm90_many_whole: for one split; requests that all run at once stay whole w
   for text, want in pairs({ ["h80,q3,causal,b19,s1174"] = { 2, true, false }, ["h128,b50,s3000"] = { 2, true, false },
     ["h128,q3,causal,b16,s3000"] = { 2, true, true },
     ["h64,b96,s3000"] = { 1, true, false }, ["h64,b80,s3000"] = { 1, true, true },
+    ["h64,q3,causal,b20,s1024"] = { 1, true, true }, ["h64,q3,causal,b20,s1088"] = { 1, true, false },
     ["h72,q2,causal,b69,s2053"] = { 1, true, true }, ["h128,b60,s2000"] = { 2, false, false } }) do
     local p = problem.parse("mla_decode:" .. text)
     local function cuts(name)
@@ -181,6 +182,21 @@ test("sm90_many_whole: for one split; requests that all run at once stay whole w
   eq(twin.combine.symbol, usual.combine.symbol)
   for _, v in ipairs(space.variants(p, "sm_90a")) do
     ok(v.rejected or not v.name:find("_whole:", 1, true) or v.knob == 1, v.name)
+  end
+end)
+
+test("few short requests: clusters that merge in shared memory; long ones and many have a merge kernel", function()
+  local function first(text)
+    local v = space.variants(problem.parse("mla_decode:" .. text), "sm_90a")[1]
+    return v.decode.cost.width or 1, v.combine, v.name
+  end
+  for _, text in ipairs { "h16,b26,s320", "h8,b28,s512", "h48,b9,s512", "h32,b8,s384", "h16,q4,causal,f16,b7,s303" } do
+    local width, combine, name = first(text)
+    ok(width >= 4 and not combine, "%s: %s", text, name)
+  end
+  for _, text in ipairs { "h16,b45,s512", "h48,b9,s1884", "h32,b24,s576", "h128,b5,s1088" } do
+    local width, combine, name = first(text)
+    ok(width <= 2 and combine, "%s: %s", text, name)
   end
 end)
 

@@ -85,7 +85,7 @@ local function parts_of(p, t, family, shares, cus)
   local usual = schedule.shares[family]
   local passes = ceil_div(p.batch, at_once)
   local alike = passes * (tokens + (usual and shares or 1) * fixed) / shares
-  local cut = passes == 1 and schedule.whole[family] and schedule.once(p.heads * p.q_len) or schedule.cut[family]
+  local cut = passes == 1 and schedule.whole[family] and schedule.once(p.heads * p.q_len, tokens) or schedule.cut[family]
   if WIN * alike > even + cut then return parts, even end
 end
 
@@ -93,8 +93,9 @@ end
 -- other. Of t: family, heat (share that a tile's products take longer when the card is at its power limit), turns (a block takes
 -- several requests), cut (what cutting the batch costs, in ns), part (the same with large pages, as times.lua has it), bits (of
 -- partial results), groups (of rows), slots (blocks resident at once), width (blocks that share a split's tokens, default 1),
--- again (ns of each turn but the first) and piece (of each request but the first in a part), default 0, lists (true: nothing is
--- cut), fixed(blocks) and wave in ns, tile(blocks, full, heat) in ns. Returns, each for a number of splits:
+-- again (ns of each turn but the first), piece (of each request but the first in a part) and several (of a launch of several
+-- splits that is not cut), default 0, lists (true: nothing is cut), fixed(blocks) and wave in ns, tile(blocks, full, heat) in ns.
+-- Returns, each for a number of splits:
 --
 --   ns          that time
 --   parts_at    how many parts the launch cuts equal requests into, or nil
@@ -146,6 +147,7 @@ function hopper.launch(p, v, arch, t)
     local room = math.min(t.slots // (t.groups * width * p.batch), tiles // width) -- for so many splits
     if splits > 1 and splits < room then full = full * (1 + times.measured.room * (1 - splits / room) ^ 2) end
     if splits > 1 then
+      ns = ns + (t.several or 0)
       ns = ns + times.fitted.combine.write * splits * p.batch * p.q_len * p.heads * partials.row_bytes(p.rank, t.bits)
     end
     while left > 0 do

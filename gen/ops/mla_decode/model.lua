@@ -176,8 +176,9 @@ function model.estimate(p, arch, decode, splits, combine_ns, combine_uneven)
   local uneven, more = times.measured.uneven, combine_uneven or 0
   local ns = arch.model.launch_ns + decode_ns(p, decode, arch, splits) + combine_ns
   if combine_ns > 0 or splits > 1 or not decode.may_combine or p.batch == 1 or decode.lists then return ns, more end
-  -- Parts meet among themselves, the more of them the more requests there are.
-  local meet = ns * uneven.meet + uneven.first * math.min(1, p.batch / uneven.batch)
+  -- Parts meet among themselves, the more of them the more requests there are; meets_soon: their number costs nothing.
+  local first = decode.meets_soon and 0 or uneven.first * math.min(1, p.batch / uneven.batch)
+  local meet = ns * uneven.meet + first
   return ns + meet + meeting_ns(p, decode, splits), more + meet
 end
 

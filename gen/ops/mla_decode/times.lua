@@ -48,6 +48,8 @@ return {
       again = 100, from = 32, -- the same, of each row but the first ones; and of a part's further requests
       -- A launch that decides itself, of more requests than that, beside the fit: 143 short batches (docs/lab/perf-log/tail.md).
       fitted = -800, requests = 8,
+      -- Several splits, behind boxes: 14 short batches, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
+      several = 1000,
     },
     sm90_few = {
       -- A launch is crowded when more groups of rows than that read more requests than that: 96 heads, 15 requests of 326

@@ -21,7 +21,8 @@ local function nanoseconds(p, v, arch, family, turns, slower, lists)
   local block_ns = (times.tile + times.slope * v.rows * mmas) * slower
   return hopper.launch(p, v, arch, {
     family = family, cut = times.cut, part = part, heat = times.heat, bits = partials.bits(family, v.schedule),
-    lists = lists, groups = groups, turns = turns, again = again, piece = again, slots = arch.device.cus,
+    lists = lists, several = not family:find("gather", 1, true) and measured.several or 0,
+    groups = groups, turns = turns, again = again, piece = again, slots = arch.device.cus,
     wave = times.wave,
     fixed = function() return times.fixed + times.row * v.rows + fitted end,
     tile = hopper.tile(p, arch, groups, block_ns, times.loss),

@@ -1,6 +1,17 @@
 -- The constants of schedules that walk the whole batch, by family, in tokens' worth of time (templates/mla_decode/lib/schedule.h,
 -- mla_decode/lib/fit.h).
-return {
+local SHORT = 1024 -- tokens
+local schedule
+
+-- once() as a template has it, where `most` is the longest request's pages, and `less` of it.
+local function once_text(rows, less)
+  local short, long = schedule.once(rows, SHORT) - less, schedule.once(rows, SHORT + 1) - less
+  if short == long then return tostring(long) end
+  return ("(most * page_size <= %d ? %d : %d)"):format(SHORT, short, long)
+end
+
+schedule = {
+  once_text = once_text,
   -- The cost of a request for a block, whatever its length (Q, O), a multiple of 64. A decode kernel and the combine kernel
   -- behind it must agree on it. Measured on one NVIDIA H200 (docs/lab/archive); sm90_small_rank and sm90_many_gather have
   -- sm90_many's, sm90_mid_gather sm90_mid's.
@@ -21,10 +32,14 @@ return {
   -- The same for one split where all requests run at once, by rows of a request: only a cut gives blocks a second piece then,
   -- whose begin and end they would not have; up to 64 rows whole requests bring memory to its limit, too. From 31 shapes, whole
   -- and cut, on the same device.
-  once = function(rows) return rows <= 64 and 900 or 740 end,
+  -- Where the longest request has no more than SHORT tokens a cut is cheaper since cut requests are listed ahead of the wait:
+  -- 7 batches of 62 to 560 tokens and 192 rows, 7 to 24 % faster cut, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
+  once = function(rows, tokens) return rows <= 64 and 900 or tokens <= SHORT and 450 or 740 end,
   -- The families that do so, and whose kernel theirs is but for that.
   whole = { sm90_many_whole = "sm90_many", sm90_many_gather_whole = "sm90_many_gather" },
   other = { sm90_many = "sm90_many_whole", sm90_many_gather = "sm90_many_gather_whole" },
   shares = { sm90_many_shares = "sm90_many", sm90_mid_shares = "sm90_mid", sm90_few_shares = "sm90_few",
     sm90_many_gather_shares = "sm90_many_gather", sm90_mid_gather_shares = "sm90_mid_gather" },
 }
+
+return schedule
