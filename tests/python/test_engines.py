@@ -207,10 +207,24 @@ class Plugins(unittest.TestCase):
         self.assertIn("Requires-Dist: vllm >=0.32,<0.33 ; extra == 'vllm'\n", engines.extras())
 
 
-class CacheLayerMixin:
+class DynamicLayer:
+    """Transformers' class as far as the cache leans on it: keys and values are chosen from alike, along requests."""
+
     def __init__(self):
         self.keys = self.values = None
         self.is_initialized = False
+
+    def choose(self, requests):
+        self.keys, self.values = self.keys[requests], self.values[requests]
+
+    def reorder_cache(self, beams):
+        self.choose(beams)
+
+    def batch_repeat_interleave(self, repeats):
+        self.choose(torch.arange(len(self.keys)).repeat_interleave(repeats))
+
+    def batch_select_indices(self, indices):
+        self.choose(indices)
 
 
 @unittest.skipIf(torch is None, "torch is not installed")
@@ -220,7 +234,7 @@ class LatentRows(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         names = {"transformers": types.ModuleType("transformers"), "transformers.cache_utils": types.ModuleType("transformers.cache_utils")}
-        names["transformers.cache_utils"].CacheLayerMixin = CacheLayerMixin
+        names["transformers.cache_utils"].DynamicLayer = DynamicLayer
         before = {name: sys.modules.get(name) for name in names}
         sys.modules.update(names)
         try:
@@ -264,6 +278,12 @@ class LatentRows(unittest.TestCase):
             made = self.layer()
             made.crop(tokens)
             self.assertEqual(made.length, left, tokens)
+
+    def test_reset_takes_rows_and_the_number_of_requests_away(self):
+        made = self.layer()
+        made.reset()
+        self.assertEqual((made.length, made.batch, made.rows, made.is_initialized), (0, 0, None, False))
+        self.assertEqual(made.reserve(torch.zeros(1), 3, 6).shape[0], 6)
 
     def test_another_number_of_requests_is_refused(self):
         with self.assertRaisesRegex(ValueError, "the cache holds 2 requests, hidden states are of 3"):

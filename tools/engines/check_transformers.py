@@ -6,6 +6,7 @@ import time
 import torch
 import transformers
 
+import mlaforge
 import tiny
 from mlaforge.engines import transformers as ours, transformers_graphs
 
@@ -117,12 +118,14 @@ def refusals(mine, ids):
         try:
             call()
             said = "nothing was refused"
-        except (NotImplementedError, ValueError) as why:
+        except (NotImplementedError, ValueError, mlaforge.MlafError) as why:
             said = str(why)
         row(f"refused: {name}", text in said, said.splitlines()[0][:120])
     refused("mask of 4 dimensions", "attention_mask has the shape", lambda: mine(ids, attention_mask=torch.ones(1, 1, ids.shape[1], ids.shape[1])))
     refused("too many positions", "must be at most 256", lambda: mine(ids[:, :1].expand(1, 300)))
     refused("packed sequences", "packed sequences", lambda: mine(ids[:, :6], position_ids=torch.tensor([[0, 1, 2, 0, 1, 2]]), use_cache=False))
+    with torch.enable_grad():
+        refused("gradients", "hidden requires a gradient", lambda: mine(ids, use_cache=False))
 
 
 def main():

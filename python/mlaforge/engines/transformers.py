@@ -51,22 +51,15 @@ class Part:
     def __init__(self, runner, layer, step, requests, columns):
         (self.first, self.end), (self.lo, self.hi), past = requests, columns, step.past
         self.table, batch, self.total = step.table[self.first:self.end], self.end - self.first, past + self.hi
-        mask, tokens, device = None if step.mask is None else step.mask[self.first:self.end, :self.total], self.hi - self.lo, step.table.device
-        new = None if mask is None else mask[:, past + self.lo:] != 0
-        if mask is None:
-            rows = torch.arange(past + self.lo, self.total, device=device).expand(batch, -1)
-            self.lens = torch.full((batch,), self.total, dtype=torch.int32, device=device)
-        else:
-            seen = mask.cumsum(1)
-            rows, self.lens = seen[:, past + self.lo:] - 1, seen[:, -1].int()
+        mask, tokens = step.mask[self.first:self.end, :self.total], self.hi - self.lo
+        seen, new = mask.cumsum(1), mask[:, past + self.lo:] != 0
+        rows, self.lens = seen[:, past + self.lo:] - 1, seen[:, -1].int()
         positions = rows.clamp_min(0) if step.positions is None else step.positions[:, self.lo:self.hi].expand(step.batch, -1)[self.first:self.end]
-        slots = rows + torch.arange(self.first, self.end, device=device)[:, None] * (step.table.shape[1] * runner.page)
-        slots = slots if new is None else slots.masked_fill(~new, -1)
+        slots = rows + torch.arange(self.first, self.end, device=mask.device)[:, None] * (step.table.shape[1] * runner.page)
+        slots = slots.masked_fill(~new, -1)
         self.schedule = self.keep = self.workspace = None
-        if tokens > runner.most_q or new is not None and tokens > 1 and not bool(new.all()):
-            counts, lens = [tokens] * batch, [self.total] * batch
-            if new is not None:
-                counts, lens = torch.stack((new.sum(1), self.lens)).tolist()
+        if tokens > runner.most_q or tokens > 1 and step.padded and not bool(new.all()):
+            counts, lens = torch.stack((new.sum(1), self.lens)).tolist()
             if sum(counts) < tokens * batch:
                 self.keep = new.flatten().nonzero()[:, 0]
                 positions, slots = positions.reshape(-1)[self.keep], slots.reshape(-1)[self.keep]
@@ -78,24 +71,22 @@ class Part:
 
     def run(self, runner, layer, hidden, rows, out):
         """Writes the layer's output of these tokens to out [B, S, d]."""
-        x, y = hidden[self.first:self.end, self.lo:self.hi], out[self.first:self.end, self.lo:self.hi]
-        tokens = x.reshape(-1, x.shape[-1])
-        tokens = tokens.contiguous() if self.keep is None else tokens.index_select(0, self.keep)
-        if not tokens.shape[0]:
+        x, y = (t[self.first:self.end, self.lo:self.hi].flatten(0, 1) for t in (hidden, out))  # some columns of one request, or all: y is a view
+        x = x.contiguous()
+        if self.keep is not None:
+            x = x.index_select(0, self.keep)
             y.zero_()
+        if not x.shape[0]:
             return
-        whole = self.keep is None and y.is_contiguous()
-        direct = y.view(-1, y.shape[-1]) if whole else None
+        direct = y if self.keep is None else None
         if self.schedule is None:
-            made = layer(tokens, self.positions, self.slots, rows, self.lens, self.table, q_len=self.hi - self.lo, kv_len=self.total, out=direct,
+            made = layer(x, self.positions, self.slots, rows, self.lens, self.table, q_len=self.hi - self.lo, kv_len=self.total, out=direct,
                          workspace=self.workspace, same_tables=layer is not runner.modules[0]._mlaforge_layer)
         else:
-            made = layer(tokens, self.positions, self.slots, rows, block_table=self.table, schedule=self.schedule, out=direct)
+            made = layer(x, self.positions, self.slots, rows, block_table=self.table, schedule=self.schedule, out=direct)
         runner.calls["decode" if self.schedule is None else "prefill"] += 1
         if self.keep is not None:
-            y.copy_(y.new_zeros((y.shape[0] * y.shape[1], y.shape[2])).index_copy_(0, self.keep, made).view(y.shape))
-        elif not whole:
-            y.copy_(made.view(y.shape))
+            y.index_copy_(0, self.keep, made)
 
 
 class Step:
@@ -107,7 +98,8 @@ class Step:
         self.table = torch.arange(rows.shape[0], device=hidden.device, dtype=torch.int32).view(self.batch, -1)
         if mask is not None and (mask.dim() != 2 or mask.shape[1] < past + tokens):
             refuse(f"attention_mask has the shape {tuple(mask.shape)}, must be [requests, {past + tokens}] for {past} cached and {tokens} new tokens")
-        self.mask = None if mask is None else mask[:, :past + tokens].long()
+        self.padded = mask is not None
+        self.mask = mask[:, :past + tokens].long() if self.padded else self.table.new_ones((self.batch, past + tokens), dtype=torch.int64)
         requests = self.batch if tokens <= runner.most_q and tokens * self.batch <= most or tokens == 1 else max(most // tokens, 1)
         self.parts = [Part(runner, layer, self, (first, min(first + requests, self.batch)), (lo, min(lo + most, tokens)))
                       for first in range(0, self.batch, requests) for lo in range(0, tokens, most)]
@@ -155,9 +147,8 @@ class Runner:
 
 def _cache_layer(runner, module, cache):
     """The module's LatentLayer of the cache, in place of an empty one of transformers'."""
-    columns = module.kv_lora_rank + module.qk_rope_head_dim
     while len(cache.layers) <= module.layer_idx:
-        cache.layers.append(LatentLayer(runner.page, columns))
+        cache.layers.append(DynamicLayer())
     layer = cache.layers[module.layer_idx]
     if isinstance(layer, LatentLayer):
         return layer
@@ -165,8 +156,8 @@ def _cache_layer(runner, module, cache):
         refuse(f"the cache has a {type(layer).__name__}, must be a dynamic, a static or an offloaded cache")
     if layer.is_initialized and layer.get_seq_length() != 0:
         refuse("the cache already holds rows that mlaforge did not write: begin with an empty one")
-    cache.layers[module.layer_idx] = LatentLayer(runner.page, columns)
-    return cache.layers[module.layer_idx]
+    made = cache.layers[module.layer_idx] = LatentLayer(runner.page, module.kv_lora_rank + module.qk_rope_head_dim)
+    return made
 
 
 def _forward(module, runner, hidden_states, position_embeddings=None, attention_mask=None, past_key_values=None, cache=None, position_ids=None, **named):
@@ -174,8 +165,6 @@ def _forward(module, runner, hidden_states, position_embeddings=None, attention_
     cache = DynamicCache() if cache is None else cache
     if not isinstance(cache, Cache):
         refuse(f"the cache is a {type(cache).__name__}: continuous batching (generate_batch) is not served; use generate()")
-    if torch.is_grad_enabled() and hidden_states.requires_grad:
-        refuse("hidden states require a gradient, and mlaforge has no backward pass: call under torch.no_grad()")
     batch, tokens, _ = hidden_states.shape
     latent, index, moving = _cache_layer(runner, module, cache), module.layer_idx, getattr(cache, "offloading", False)
     if moving:

@@ -26,11 +26,7 @@ class Graphs:
     def __init__(self, model, runner, new_step):
         self.plain, self.runner, self.new_step = model.forward, runner, new_step
         self.key = self.replay = self.end = None
-
-        @functools.wraps(self.plain)  # generate() reads its signature
-        def forward(*given, **named):
-            return self.forward(*given, **named)
-        model.forward = forward
+        model.forward = functools.update_wrapper(functools.partial(self.forward), self.plain)  # generate() reads its signature
 
     def forward(self, input_ids=None, past_key_values=None, attention_mask=None, position_ids=None, **named):
         key = self._key(input_ids, past_key_values, attention_mask, position_ids, named)
