@@ -102,7 +102,7 @@ static size_t fitted(why *w, const mlaf_db_considered *x, char *out, size_t size
   mlaf_status st = x->rung != MLAF_RUNG_NEAREST ? MLAF_E_NOT_TUNED
                        : mlaf_nearby_gather(w->db, w->dev, NULL, w->problem, false, same_templates, w, &near, &err);
   w->reason[0] = 0; /* of farther choices */
-  if (!st) st = mlaf_nearby_choose(near, w->gen, w->problem, w->dev->target, true, &y, &err);
+  if (!st) st = mlaf_nearby_choose(near, w->gen, mlaf_point_text(w->problem).s, w->dev->target, true, &y, &err);
   note(w, st);
   if (!st) mlaf_nearby_reason(near, &y, taken, sizeof taken);
   else if (!mlaf_gen_refit(w->gen, mlaf_point_text(w->problem).s, w->dev->target, x->choice->variant, &y.variant, NULL))
