@@ -102,10 +102,10 @@ static size_t fitted(why *w, const mlaf_db_considered *x, char *out, size_t size
   mlaf_status st = x->rung != MLAF_RUNG_NEAREST ? MLAF_E_NOT_TUNED
                        : mlaf_nearby_gather(w->db, w->dev, NULL, w->problem, false, same_templates, w, &near, &err);
   w->reason[0] = 0; /* of farther choices */
-  if (!st) st = mlaf_nearby_choose(near, w->gen, mlaf_point_text(w->problem).s, w->dev->target, true, &y, &err);
+  if (!st) st = mlaf_nearby_choose(near, w->gen, mlaf_question(w->problem, 0).s, w->dev->target, true, &y, &err);
   note(w, st);
   if (!st) mlaf_nearby_reason(near, &y, taken, sizeof taken);
-  else if (!mlaf_gen_refit(w->gen, mlaf_point_text(w->problem).s, w->dev->target, x->choice->variant, &y.variant, NULL))
+  else if (!mlaf_gen_refit(w->gen, mlaf_question(w->problem, 0).s, w->dev->target, x->choice->variant, &y.variant, NULL))
     snprintf(taken, sizeof taken, "the splits the model gives it here: %s", y.variant.name);
   if (!st && y.from < 0) snprintf(w->own, sizeof w->own, "%s", y.variant.name);
   const char *then = !st ? "; taken: " : *taken ? ", with " : "";
@@ -173,7 +173,7 @@ static void model_rungs(why *w) {
   size_t n = 0;
   mlaf_err err = {MLAF_OK, ""};
   char what[400];
-  mlaf_status status = mlaf_gen_space(w->gen, mlaf_point_text(w->problem).s, w->dev->target, &list, &n, &err);
+  mlaf_status status = mlaf_gen_space(w->gen, mlaf_question(w->problem, 0).s, w->dev->target, &list, &n, &err);
   note(w, status);
   bool any = status == MLAF_OK && n && !list[0].rejected;
   if (any) snprintf(what, sizeof what, "the generator's best estimate: %s", list[0].name);

@@ -5,9 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mlaforge/plan.h"
 #include "op/nearest.h"
 
 #define NO_MEMORY "no memory for what was tuned nearby"
+
+mlaf_point_string mlaf_question(const mlaf_point *p, uint32_t flags) {
+  mlaf_point_string text = mlaf_point_text(p);
+  const size_t n = strlen(text.s);
+  const char *form = flags & (MLAF_PLAN_LISTS | MLAF_PLAN_POOLS) ? ";lists" : ";tables";
+  if (p->op->calls->second && n + strlen(form) < sizeof text.s) memcpy(text.s + n, form, strlen(form) + 1);
+  return text;
+}
 
 typedef struct gathering {
   mlaf_nearby *out;

@@ -25,6 +25,9 @@ typedef struct mlaf_nearby {
   mlaf_nearby_item items[]; /* [0]: the nearest choice */
 } mlaf_nearby;
 
+/* A problem as the generator is asked for what is best: behind it whether launches read index lists, by the flags of a plan. That
+ * decides times, not which variants there are (gen/api.lua). */
+mlaf_point_string mlaf_question(const mlaf_point *p, uint32_t flags);
 /* far: what is out of reach, too. accept: whether a choice's HARD fields hold. *out is freed with free(). NOT_TUNED when there
  * is nothing. */
 mlaf_status mlaf_nearby_gather(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,

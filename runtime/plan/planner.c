@@ -82,16 +82,6 @@ static mlaf_status plan_from_build(planner *p, const mlaf_build *b, mlaf_rung ru
   return MLAF_OK;
 }
 
-/* The problem as the generator is asked for the best variant: with what the plan's launches hand over, which decides times and
- * not which variants there are (gen/api.lua). */
-static mlaf_point_string question(const planner *p) {
-  mlaf_point_string text = mlaf_point_text(p->problem);
-  const size_t n = strlen(text.s);
-  const char *form = p->opts->flags & (MLAF_PLAN_LISTS | MLAF_PLAN_POOLS) ? ";lists" : ";tables";
-  if (p->problem->op->calls->second && n + strlen(form) < sizeof text.s) memcpy(text.s + n, form, strlen(form) + 1);
-  return text;
-}
-
 /* Reads the budgets that a stored choice was planned with, where its code was made anew and the generator is loaded: another
  * compiler may take more than the one it was tuned with. */
 static void learn_budgets(planner *p, const char *problem, mlaf_build *b) {
@@ -362,7 +352,7 @@ static mlaf_status start_refit(planner *p, const mlaf_choice *choice, mlaf_build
   mlaf_gen *gen;
   mlaf_variant v = {.name = NULL};
   mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
-  if (!st) st = mlaf_gen_refit(gen, question(p).s, info(p)->target, choice->variant, &v, err);
+  if (!st) st = mlaf_gen_refit(gen, mlaf_question(p->problem, p->opts->flags).s, info(p)->target, choice->variant, &v, err);
   if (!st) st = mlaf_build_init(&v, out, err);
   mlaf_variant_clear(&v);
   if (!st) keep_refs(choice, out);
@@ -433,7 +423,8 @@ static mlaf_status try_nearby(planner *p, const mlaf_choice *nearest, mlaf_err *
   mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
   if (!st)
     st = mlaf_nearby_gather(p->ctx->db, info(p), mlaf_ctx_toolchain(p->ctx), p->problem, !may_ask_model(p), holds, p, &n, err);
-  if (!st) st = mlaf_nearby_choose(n, gen, question(p).s, info(p)->target, may_ask_model(p), &x, err);
+  if (!st) st = mlaf_nearby_choose(n, gen, mlaf_question(p->problem, p->opts->flags).s, info(p)->target, may_ask_model(p), &x,
+                                   err);
   if (!st && failed_here(p, x.variant.name)) st = mlaf_fail(err, MLAF_E_NOT_TUNED, "%s failed here", x.variant.name);
   if (!st) st = stand_nearby(p, n, &x, err);
   if (!st && (x.from < 0 || strcmp(p->out->tuned_for, nearest->problem) != 0 || x.ns != x.nearest_ns)) {
@@ -575,7 +566,7 @@ static mlaf_status from_model(planner *p, mlaf_gen *gen) {
   size_t n = 0, n_samples = 0, most = MODEL_TRIES;
   if (p->ctx->db && mlaf_db_samples(p->ctx->db, info(p), p->problem, &samples, &n_samples, NULL)) n_samples = 0;
   for (size_t i = 0; i < n_samples; i++) most += mlaf_sample_is_bad(&samples[i], mlaf_ctx_toolchain(p->ctx));
-  mlaf_status st = mlaf_gen_best(gen, question(p).s, info(p)->target, most, &list, &n, &why);
+  mlaf_status st = mlaf_gen_best(gen, mlaf_question(p->problem, p->opts->flags).s, info(p)->target, most, &list, &n, &why);
   if (st) {
     free(samples);
     pass_over(p, &why, "the model");
