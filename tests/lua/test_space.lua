@@ -200,6 +200,13 @@ test("few short requests: clusters that merge in shared memory; long ones and ma
   end
 end)
 
+test("what a launch cuts at a size and keeps whole at a shorter one that rounds to it is not the first there", function()
+  for _, text in ipairs { "h24,q3,causal,f16,b36,s640", "h80,b36,s640", "h112,f16,b80,s640" } do
+    local name = space.best(problem.parse("mla_decode:" .. text), "sm_90a", 1)[1].name
+    ok(not name:find("^sm90_mid:.*/s1,"), "%s: %s", text, name)
+  end
+end)
+
 test("a caller who knows more gets kernels that read ahead, and that serve the next problem, too", function()
   local p, name = problem.parse("mla_decode:h128,b16,s1024"), "sm90_many:cluster=1,schedule=fitted/s4,mixed=1,rows=4,team=2"
   local function inside(ahead, next)

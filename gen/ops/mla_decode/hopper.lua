@@ -9,6 +9,7 @@ local hopper = {}
 
 local WIN = 0.96 -- FIT_WIN of templates/mla_decode/lib/fit.h
 local HEAT_NS = 100000 -- a run of this length has half of the heat of a long one
+local LEAST = 0.8 -- share of a context that is planned as it, at least: 4 sizes a doubling (mlaf_mla_decode_plan_get)
 
 hopper.MEETS = { sm90_few = true, sm90_raw = true }
 
@@ -76,11 +77,11 @@ end
 
 -- Parts that a fitted launch cuts a batch of equal requests into, and positions of a part; nil: requests stay whole. As
 -- templates/mla_decode/lib/fit.h decides, of a grid as runtime/ops/mla_decode/prepare.c makes it.
-local function parts_of(p, t, family, shares, cus)
+local function parts_of(p, t, family, shares, cus, ctx)
   local fixed, most = schedule.fixed[family], math.max(1, cus // t.groups)
   local at_once = math.max(1, most // shares)
   local parts = math.min(most, shares * math.max(at_once, t.turns and 1 or p.batch))
-  local tokens = ceil_div(p.ctx, p.page_size) * p.page_size
+  local tokens = ceil_div(ctx, p.page_size) * p.page_size
   local even = p.batch * (tokens + fixed) / parts
   local usual = schedule.shares[family]
   local passes = ceil_div(p.batch, at_once)
@@ -102,10 +103,11 @@ end
 --   turns_at    how many turns of the device its blocks are if it does not; most_parts: how many parts there may be
 --   places_at   whether its last turn leaves places free
 function hopper.launch(p, v, arch, t)
-  local width, tiles = t.width or 1, ceil_div(p.ctx, 64)
+  local width = t.width or 1
   local most = math.max(1, arch.device.cus // t.groups)
-  local function parts_at(splits, family)
-    if v.schedule == "fitted" and not t.lists then return parts_of(p, t, family or t.family, splits * width, arch.device.cus) end
+  local function parts_at(splits, family, ctx)
+    if v.schedule ~= "fitted" or t.lists then return nil end
+    return parts_of(p, t, family or t.family, splits * width, arch.device.cus, ctx or p.ctx)
   end
   -- One family of one split goes before another where both take as long: it may keep whole at other lengths what both cut at
   -- these, if all requests run at once; and if not, both are the same, and a server makes one kernel. Where all run at once it
@@ -138,10 +140,8 @@ function hopper.launch(p, v, arch, t)
     end
     return ends + even / 64 * t.tile(blocks, 1, heat)
   end
-  local function launch(splits, heat)
-    local left = t.groups * splits * width * p.batch
-    local parts, even = parts_at(splits)
-    if parts then return cut_ns(splits, parts, even, heat) end
+  local function whole_ns(splits, heat, ctx)
+    local left, tiles = t.groups * splits * width * p.batch, ceil_div(ctx, 64)
     local each, ns = ceil_div(tiles, splits * width), t.fixed(left)
     local full = tiles / (splits * width) / each -- of a block's tiles, on average
     local room = math.min(t.slots // (t.groups * width * p.batch), tiles // width) -- for so many splits
@@ -157,6 +157,13 @@ function hopper.launch(p, v, arch, t)
       if left > 0 then ns = ns + (t.again or 0) end
     end
     return ns
+  end
+  local function launch(splits, heat)
+    local parts, even = parts_at(splits)
+    if not parts then return whole_ns(splits, heat, p.ctx) end
+    local ns, least = cut_ns(splits, parts, even, heat), math.max(1, math.floor(LEAST * p.ctx))
+    -- A batch that is cut at this size may stay whole at others that are planned by it.
+    return splits == 1 and not parts_at(splits, nil, least) and math.max(ns, whole_ns(splits, heat, least)) or ns
   end
   local function turns_at(splits) return ceil_div(t.groups * splits * width * p.batch, t.slots) end
   return {
