@@ -44,8 +44,9 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
         if splitting is not None and "mlaforge::vllm_layer" not in splitting:
             splitting.append("mlaforge::vllm_layer")
 
-    def _make(self, cache):
+    def _make(self, cache, dtype):
         """The layer, once the cache is there."""
+        refuse(f"the cache is {cache.dtype}, must be {dtype}: kv_cache_dtype must be 'auto'", cache.dtype != dtype)
         rope, size, most = self.rotary_emb, get_tensor_model_parallel_world_size(), self._config.model_config.max_model_len
         limits = self._config.scheduler_config
         return mlaforge.Layer(
@@ -69,8 +70,7 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
         if not end:
             return
         cache, slots = self.mla_attn.kv_cache, context.slot_mapping[name].long()
-        refuse(f"the cache is {cache.dtype}, must be {hidden.dtype}: kv_cache_dtype must be 'auto'", cache.dtype != hidden.dtype)
-        self._layer = self._layer or self._make(cache)
+        self._layer = self._layer or self._make(cache, hidden.dtype)
 
         def call(first, end, *tables, **how):
             self._layer(hidden[first:end], positions[first:end].long(), slots[first:end], cache, *tables, out=y[first:end], **how)
