@@ -22,7 +22,8 @@ return function(loader, entries)
   end
   function of.sm90_many(p, x, gather)
     return model("sm90_many").of(plan("sm90_many").make(p.rank, p.rope, gather),
-      { rank = p.rank, rope = p.rope, cluster = x.cluster or 1, schedule = x.schedule, gather = gather })
+      { rank = p.rank, rope = p.rope, cluster = x.cluster or 1, schedule = x.schedule, gather = gather,
+        lists = x.schedule == "lists" or nil })
   end
   function of.sm90_many_rotate(p, x)
     local kernel = of.sm90_many(p, x)

@@ -140,6 +140,8 @@ T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters 
       shared = false }) }, { "sm90_many", with(HOP, { ahead = true, many = false }) },
     { "sm90_many", with(HOP, { gather = true }) }, { "sm90_many", with(HOP, { gather = true, rope = 0, buffers = 4,
       shared = false }) },
+    { "sm90_many", with(HOP, { gather = true, lists = true }) }, { "sm90_many", with(HOP, { gather = true, lists = true, rope = 0,
+      buffers = 4, shared = false, many = false }) },
     { "sm90_mid", with(HOPP, { gather = true }) }, { "sm90_mid", with(HOPP, { gather = true, schedule = "splits", lists = 2 }) },
     { "sm90_mid", with(HOPP, { gather = true, pairs = true }) },
     { "sm90_mid", with(HOPP, { gather = true, pairs = true, schedule = "splits", lists = 2 }) },
@@ -167,7 +169,8 @@ end)
 test("the model's functions are the template's", function()
   -- Loaders that copy rows one by one are files of their own, which a tree may lack.
   local gathers, gathered = T.read("templates/mla_decode/sm90_many/gather.h") ~= nil, { copy_rope = true, publish = true,
-    list_piece = true, read_table = true, copy_quarters = true, say_checked = true }
+    list_piece = true, read_table = true, copy_quarters = true, say_checked = true, list_rows = true, count_list = true,
+    say_lists = true, say_piece = true }
   local files = {
     sm90_few = { "mla_decode/sm90_few.cu.in", "mla_decode/sm90_few/ahead.h", "mla_decode/sm90_few/barriers.h",
       "mla_decode/sm90_few/ends.h", "mla_decode/sm90_few/look_ahead.h", "mla_decode/sm90_few/take_pieces.h",
@@ -184,7 +187,8 @@ test("the model's functions are the template's", function()
     sm90_small_rank = { "mla_decode/sm90_small_rank.cu.in" }, sm90_many = { "mla_decode/sm90_many.cu.in",
       "mla_decode/sm90_many/block.h", "mla_decode/sm90_many/ends.h", "mla_decode/sm90_many/finish.h",
         "mla_decode/sm90_many/load.h", "mla_decode/sm90_many/ahead.h",
-      "mla_decode/sm90_many/order.h", "mla_decode/sm90_many/partial.h", "mla_decode/sm90_many/rotate.h" } }
+      "mla_decode/sm90_many/list.h", "mla_decode/sm90_many/order.h", "mla_decode/sm90_many/partial.h",
+      "mla_decode/sm90_many/rotate.h" } }
   for name, list in pairs(files) do
     local text, seen = "", 0
     for _, file in ipairs(list) do text = text .. T.read("templates/" .. file) end
@@ -396,6 +400,13 @@ local SEEDS = {
     "counts", function(m) edit(m, "producer", { "ARRIVE", "WAIT" }, "MADE", "keep_entries()", drop) end },
   { "a list is filled anew while rows are copied by it", "sm90_mid", with(HOPP, { gather = true, lists = 2 }), { 5 }, "race",
     "table", function(m) edit(m, "sender 1", { "ARRIVE", "WAIT" }, "LISTED", "refill_list()", drop) end },
+  { "a list's facts are told before all warps have counted", "sm90_many", with(HOP, { gather = true, lists = true }),
+    { { blocks = 5 } }, "race", "count of warp", function(m)
+      edit(m, "loader of Q", { "ARRIVE", "WAIT" }, "COUNTED", "say_lists()", drop)
+      edit(m, "copier", { "ARRIVE", "WAIT" }, "COUNTED", "count_list()", drop)
+    end },
+  { "a list's next table is begun before it is given back", "sm90_many", with(HOP, { gather = true, lists = true }),
+    { { blocks = 5 } }, "race", "table", function(m) edit(m, "lister", { "WAIT" }, "TABLE_EMPTY", "list_rows()", drop) end },
   { "the order is not passed on", "sm90_few", with(HOPT, { ring = 20 }), LONG, "deadlock", "order", function(m)
     edit(m, "math 1", { "ARRIVE" }, "order of warpgroup 0", "scores(), tiles", drop)
   end },

@@ -38,11 +38,7 @@ function hopper.groups_rule(p, v, step, most)
   if need < v.rows then return ("%d rows go into %d blocks of %d, not %d"):format(rows, groups, need, v.rows) end
 end
 
--- True for what is reckoned as a launch of index lists, of which each query token is a request: where it may read them
--- (gen/api.lua) and they are no longer than models select.
-function hopper.may_be_lists(p)
-  return p.page_size == 1 and p.q_len == 1 and p.ctx <= times.measured.lists and p.reads ~= "tables"
-end
+hopper.may_be_lists = shape.may_be_lists
 
 -- True for one that the kernel reads itself (runtime/ops/mla_decode/index_lists.c): no batch is cut, and behind one split nothing
 -- is merged. plan: the kernel's, with its table of entries.
@@ -94,8 +90,9 @@ end
 -- other. Of t: family, heat (share that a tile's products take longer when the card is at its power limit), turns (a block takes
 -- several requests), cut (what cutting the batch costs, in ns), part (the same with large pages, as times.lua has it), bits (of
 -- partial results), groups (of rows), slots (blocks resident at once), width (blocks that share a split's tokens, default 1),
--- again (ns of each turn but the first), piece (of each request but the first in a part) and several (of a launch of several
--- splits that is not cut), default 0, lists (true: nothing is cut), fixed(blocks) and wave in ns, tile(blocks, full, heat) in ns.
+-- again (ns of each turn but the first; again_splits: of several splits, if another number), piece (of each request but the first
+-- in a part) and several (of a launch of several splits that is not cut), default 0, lists (true: nothing is cut), fixed(blocks)
+-- and wave in ns, tile(blocks, full, heat) in ns.
 -- Returns, each for a number of splits:
 --
 --   ns          that time
@@ -154,7 +151,7 @@ function hopper.launch(p, v, arch, t)
       local now = math.min(left, t.slots)
       ns = ns + (t.wave or 0) + each * t.tile(now, full, heat)
       left = left - now
-      if left > 0 then ns = ns + (t.again or 0) end
+      if left > 0 then ns = ns + (splits > 1 and t.again_splits or t.again or 0) end
     end
     return ns
   end

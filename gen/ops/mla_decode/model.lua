@@ -170,11 +170,16 @@ local function meeting_ns(p, decode, splits)
   return times.measured.sm90_few.meet * math.max(0, 3 * math.log(math.max(1, parts / p.batch), 4) - 1)
 end
 
+-- The list kernels ahead of a kernel that does not read index lists itself: of a Hopper GPU, where others of the space do.
+local function list_kernels_ns(p, arch, decode)
+  return arch.isa.family == "hopper" and not decode.lists and shape.may_be_lists(p) and times.measured.list_kernels or 0
+end
+
 -- Whole estimate, and what of it is expected for lengths that differ: the rest is the time of equal ones. `combine_ns` and
 -- `combine_uneven` are the same two of the combine kernel; 0 when there is none.
 function model.estimate(p, arch, decode, splits, combine_ns, combine_uneven)
   local uneven, more = times.measured.uneven, combine_uneven or 0
-  local ns = arch.model.launch_ns + decode_ns(p, decode, arch, splits) + combine_ns
+  local ns = arch.model.launch_ns + list_kernels_ns(p, arch, decode) + decode_ns(p, decode, arch, splits) + combine_ns
   if combine_ns > 0 or splits > 1 or not decode.may_combine or p.batch == 1 or decode.lists then return ns, more end
   -- Parts meet among themselves, the more of them the more requests there are; meets_soon: their number costs nothing.
   local first = decode.meets_soon and 0 or uneven.first * math.min(1, p.batch / uneven.batch)

@@ -1,5 +1,6 @@
 -- Code shared by families: fields of the problem, and CDNA's counts of registers and matrix instructions.
 local formats = require("formats")
+local lists_most = require("ops/mla_decode/times").measured.lists
 local shape = {}
 
 -- Fields of the problem in every decode kernel's source.
@@ -34,6 +35,12 @@ function shape.columns_rule(p)
     return ("the cache is %s, whose tokens have %d columns that are K and V alike, and Q is bf16: the problem needs r%d,p0,bf16")
       :format(format.name, latent + rope, latent + rope)
   end
+end
+
+-- True for what is reckoned as a launch of index lists, of which each query token is a request: where it is said to read them
+-- (gen/api.lua), or nothing is said and they are no longer than models select.
+function shape.may_be_lists(p)
+  return p.page_size == 1 and p.q_len == 1 and (p.reads == "lists" or p.reads ~= "tables" and p.ctx <= lists_most)
 end
 
 -- A kernel either takes keys as they are, or rotates each, or decodes bytes.

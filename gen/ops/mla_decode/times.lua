@@ -43,6 +43,10 @@ return {
       -- groups gain as much by the tuned choices, but with it lost to pairs that are not cut (docs/lab/perf-log/offgrid.md).
       groups = 5, sharing = 2,
       again = 1500,     -- a turn of whole requests on the same places, beside its wave (docs/lab/perf-log/offgrid.md)
+      -- Index lists that it reads itself: 24 launches, one NVIDIA H200, 2026-11-30 (docs/lab/kernels-hopper.md, "Index lists").
+      list_fixed = 3000, list_wave = 5000, list_again = -500, list_splits = -3000, list_splits_again = 9000,
+      -- A launch that reads page lists made of them takes so much longer than modelled: 7 of these.
+      list_tables = 8000,
     },
     sm90_mid = {
       again = 100, from = 32, -- the same, of each row but the first ones; and of a part's further requests
@@ -50,6 +54,7 @@ return {
       fitted = -800, requests = 8,
       -- Several splits, behind boxes: 14 short batches, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
       several = 1000,
+      list_wave = 3300, -- whole index lists of five tiles and more, a turn: 30 launches of that day (docs/lab/kernels-hopper.md)
     },
     sm90_few = {
       -- A launch is crowded when more groups of rows than that read more requests than that: 96 heads, 15 requests of 326

@@ -252,6 +252,14 @@ static uint32_t blocks_z(const mlaf_bound *b, uint32_t blocks_xy, uint32_t batch
   return at_once ? groups(batch, groups(batch, at_once)) : 1;
 }
 
+/* The same of index lists, none of which is cut: a block a list, so that who ends early takes another one, or where all may be
+ * equally long and a kernel takes lists in turns, as few as need no more of them. */
+static uint32_t lists_z(const mlaf_bound *b, uint32_t blocks_xy, const mlaf_execute_args *a) {
+  const uint32_t at_once = facts_of(b).held / blocks_xy, batch = (uint32_t)a->batch;
+  if (!(decode_of(b)->launch.flags & MLAF_KERNEL_LIST_TURNS) || a->topk_length || !at_once) return batch;
+  return groups(batch, groups(batch, at_once));
+}
+
 mlaf_whole_requests mlaf_decode_whole(const mlaf_bound *b, uint32_t splits, int64_t batch, int64_t tokens) {
   const mlaf_kernel_launch *k = &decode_of(b)->launch;
   const uint32_t y = splits * (k->cluster[1] ? k->cluster[1] : 1), xy = facts_of(b).x * y;
@@ -310,7 +318,7 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   const uint32_t team = decode_of(b)->launch.cluster[1] ? decode_of(b)->launch.cluster[1] : 1; /* blocks of one split */
   const bool invariant = mlaf_decode_invariant(b);
   const uint32_t x = facts_of(b).x, y = (invariant ? 1 : splits) * team;
-  const uint32_t batch = (uint32_t)a->batch, z = a->indices ? batch : blocks_z(b, x * y, batch); /* lists: not cut either */
+  const uint32_t z = a->indices ? lists_z(b, x * y, a) : blocks_z(b, x * y, (uint32_t)a->batch);
   const uint32_t grid[] = {x, y, invariant ? facts_of(b).parts : z};
   add_launch(b, MLAF_STAGE_DECODE, grid, &with->decode, out);
   const bool goes_on = mlaf_decode_goes_on(b), wide = goes_on || mlaf_decode_fits(b);

@@ -1,4 +1,5 @@
 // The end of a piece of the many-rows Hopper kernel: sums of both math warpgroups, O and LSE to where they belong.
+//@ -- lists: sinks may come with index lists (mla_decode/lib/list_sink.h).
 //@ needs("BAD_OF", "BOTH", "H", "LAST_EMPTY_AT", "LN_2", "MANY", "N_OF", "O_COLS", "PART_OF", "P_AT", "R", "ROW_OF", "SLICE",
 //@   "SUMS_AT")
 //@ include("mla_decode/sm90_many/ends.h")
@@ -27,9 +28,15 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, int wg, ro
   for (int h = 0; h < 2; h++) {
     const int row = row0 + 8 * h;
     const float sum = known(copy, BAD_OF) ? not_a_number() : r.sum[h] + load_4(sums + 4 * (64 * (1 - wg) + row));
+//@ if lists then
+    const float lse2 = sum == 0.0f ? minus_inf() : r.m[h] + log2_fast(sum);
+    by[h] = sum == 0.0f ? 0.0f : 1.0f / sum * sink_factor(a, c.shared, row, lse2); // no token seen: O = 0
+    if (wg == 0 && t == 0 && row < live) {
+//@ else
     by[h] = sum == 0.0f ? 0.0f : 1.0f / sum; // no token seen: O = 0
     if (wg == 0 && t == 0 && row < live) {
       const float lse2 = sum == 0.0f ? minus_inf() : r.m[h] + log2_fast(sum);
+//@ end
       if (part) a.part_lse[known_row(copy, PART_OF) + row] = lse2;
       else if (a.lse) a.lse[known_row(copy, ROW_OF) + row] = lse2 * LN_2;
     }

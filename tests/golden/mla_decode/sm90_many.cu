@@ -119,7 +119,11 @@ constexpr int FACTS_AT = AT(facts), FULL_AT = AT(full), EMPTY_AT = AT(empty), Q_
 constexpr int LAST_EMPTY_AT = AT(last_empty), CHECKED_AT = AT(checked), NEAR_END_AT = AT(near_end);
 static_assert(sizeof(shared_memory) == 215560 && BUFFER % 1024 == 0, "plans/sm90_many.lua counts otherwise");
 enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10 };
-// [5 more lines of templates/mla_decode/sm90_many.cu.in]
+
+MLAF_DEV char* memory() {
+  extern __shared__ __align__(1024) char all_memory[];
+  return all_memory;
+}
 
 #define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
 #define FIT_CUT 500
@@ -234,7 +238,9 @@ MLAF_DEV void find_tops(const math& c, int wg, const float (&o)[2][O_COLS / 2]) 
 // [27 more lines of templates/mla_decode/sm90_many/partial.h]
 
 MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, int wg, rows_state& r, float (&o)[2][O_COLS / 2]) {
-// [39 more lines of templates/mla_decode/sm90_many/finish.h]
+// [20 more lines of templates/mla_decode/sm90_many/finish.h]
+    by[h] = sum == 0.0f ? 0.0f : 1.0f / sum; // no token seen: O = 0
+// [18 more lines of templates/mla_decode/sm90_many/finish.h]
 
 MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared, int wg) {
 // [10 more lines of templates/mla_decode/sm90_many.cu.in]
@@ -264,7 +270,13 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_5
     barrier_init(shared + CHECKED_AT, 1);
     barrier_init(shared + NEAR_END_AT, 1);
     barriers_ready();
-// [7 more lines of templates/mla_decode/sm90_many.cu.in]
+  }
+  __syncthreads();
+  if (PAIR == 2) cluster_sync();
+  if (threadIdx.x >= 128 && threadIdx.x < 128 + SLICES && (int)blockIdx.z < p.a.batch)
+    fetch_box(&p.maps[MAP_Q], 64 * (threadIdx.x - 128), load_past_l1(p.a.qo_indptr + blockIdx.z) * H + 64 * blockIdx.x);
+  if (threadIdx.x >= 160 && threadIdx.x < 164 && (int)blockIdx.z < p.a.batch) { // page ids, a line holds 32
+    const int first = load_past_l1(p.a.kv_indptr + blockIdx.z), pages = load_past_l1(p.a.kv_indptr + blockIdx.z + 1) - first;
     fetch_line(p.a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * (threadIdx.x - 160));
     if (threadIdx.x == 160) fetch_line(p.a.kv_last_page_lens + blockIdx.z);
   }

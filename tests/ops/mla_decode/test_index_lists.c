@@ -488,9 +488,44 @@ static void waves_of_lists(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
+/* Lists that may be equally long are taken in turns by as few blocks as need no more of them; where lengths come with them, or
+ * the kernel takes one list a block, there is a block for each. */
+static void lists_in_turns(void **state) {
+  lists_case c = {.tokens = 1, .topk = 8, .stride = 8, .share = 1, .pages = 9, .page = 16, .rows = 16, .absent = 1, .heads = 16,
+                  .lengths = true};
+  mlaf_ctx *ctx = open_on("emu:gfx942");
+  mlaf_plan *plan = plan_of(ctx, &c, MLAF_PLAN_LISTS);
+  const uint32_t units = (uint32_t)mlaf_info(ctx->shared->dev)->compute_units, tokens[] = {1, units, 8 * units + 3};
+  uint32_t fewer = 0;
+  for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+    c.tokens = (int32_t)tokens[i];
+    made m = draw_lists(&c);
+    for (int turns = 0; turns < 2; turns++) {
+      for (int lengths = 0; lengths < 2; lengths++) {
+        mlaf_bound b = *mlaf_plan_bound(plan);
+        mlaf_execute_args a = args_of(ctx, &c, &m);
+        mlaf_prepared prepared;
+        mlaf_err err = {MLAF_OK, ""};
+        if (!lengths) a.topk_length = NULL;
+        a.q = a.ckv = a.o = (void *)(uintptr_t)4096; /* nothing looks there */
+        b.stage[MLAF_STAGE_DECODE].launch.flags = MLAF_KERNEL_LISTS | (turns ? MLAF_KERNEL_LIST_TURNS : 0);
+        if (mlaf_decode_prepare(&b, 1, &a, &prepared, &err)) fail_msg("%s", err.text);
+        const uint32_t z = prepared.launches[0].grid[2], each = (tokens[i] + z - 1) / z;
+        assert_int_equal(z, turns && !lengths ? (tokens[i] + each - 1) / each : tokens[i]);
+        if (turns && !lengths) fewer += z < tokens[i];
+      }
+    }
+    free_lists(&m);
+  }
+  assert_int_equal(fewer, 1);
+  mlaf_plan_release(plan);
+  mlaf_ctx_destroy(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(lists_as_on_the_host), cmocka_unit_test(sparse_attention_is_right),
                                      cmocka_unit_test(refusals), cmocka_unit_test(kernels_read_lists),
-                                     cmocka_unit_test(merges_behind_lists), cmocka_unit_test(waves_of_lists)};
+                                     cmocka_unit_test(merges_behind_lists), cmocka_unit_test(waves_of_lists),
+                                     cmocka_unit_test(lists_in_turns)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,32 +7,43 @@ local hop_plan = require("ops/mla_decode/plans/sm90_many")
 local schedule = require("ops/mla_decode/plans/schedule")
 local times = require("ops/mla_decode/times").fitted.sm90_many
 local measured = require("ops/mla_decode/times").measured.sm90_many
-local all_times = require("ops/mla_decode/times").measured
-local part = all_times.part
+local part = require("ops/mla_decode/times").measured.part
 local small_boxes = require("ops/mla_decode/times").measured.small_boxes
 
 local ROWS = 64
 
+-- Nanoseconds of a wave of blocks beside their tiles; reads: each has an index list.
+local function wave_ns(pair, turns, reads)
+  if reads then return measured.list_wave end
+  if turns then return pair and times.wave_pair or times.wave end
+  return pair and measured.wave_splits_pair or measured.wave_splits
+end
+
 -- Nanoseconds of the launch: of a tile (QK and PV on the tensor cores, and the L2 that feeds them), of a wave's ends, which turns
--- of the same block overlap in part, and of the launch. `slower`: what a tile takes of sm90_many's.
-local function nanoseconds(p, v, arch, family, slower)
-  local pair, turns = v.cluster == 2, v.schedule == "turns" or v.schedule == "fitted"
+-- of the same block overlap in part, and of the launch. `slower`: what a tile takes of sm90_many's; reads: the kernel reads index
+-- lists itself.
+local function nanoseconds(p, v, arch, family, slower, reads)
+  local pair, turns = v.cluster == 2, not reads and (v.schedule == "turns" or v.schedule == "fitted")
   local groups = shape.ceil_div(shape.ceil_div(p.heads * p.q_len, ROWS), v.cluster) * v.cluster
+  local gather = family:find("gather", 1, true)
   local products = 2 * (p.rank + p.rope) + 2 * p.rank -- clocks of a tile on the tensor cores
   local share = (products + measured.beside_clk) / (measured.tile_clk + measured.beside_clk)
   local sharing = (pair or groups >= measured.groups) and measured.sharing or 1
   local alone = groups == 1 and p.page_size % 64 == 0 and measured.alone * (p.rank + p.rope) / 576 or 0
   local block_ns = math.max((pair and times.tile_pair or times.tile) * share, alone)
   local tile = hopper.tile(p, arch, groups, block_ns, times.loss, sharing)
-  local lists = (schedule.whole[family] or family) == "sm90_many_gather" and hopper.may_be_lists(p)
-  local list_kernels = lists and all_times.list_kernels or 0
   return hopper.launch(p, v, arch, {
     family = family, turns = turns, cut = times.cut, heat = times.heat, bits = partials.bits(family, v.schedule),
     part = pair and part.sm90_many_pair or part.sm90_many,
-    groups = groups, again = measured.again,
+    lists = reads, several = reads and measured.list_splits or 0, groups = groups,
+    again = reads and measured.list_again or measured.again, again_splits = reads and measured.list_splits_again or nil,
     slots = arch.device.cus,
-    wave = turns and (pair and times.wave_pair or times.wave) or pair and measured.wave_splits_pair or measured.wave_splits,
-    fixed = function() return (turns and (pair and times.fixed_pair or times.fixed) or measured.fixed_splits) + list_kernels end,
+    wave = wave_ns(pair, turns, reads),
+    fixed = function()
+      if reads then return measured.list_fixed end
+      local tables = gather and hopper.may_be_lists(p) and measured.list_tables or 0
+      return tables + (turns and (pair and times.fixed_pair or times.fixed) or measured.fixed_splits)
+    end,
     tile = function(...) return slower * tile(...) end,
   })
 end
@@ -54,7 +65,7 @@ local function cost_of(p, v, arch, family, plan, slower)
     regs = { { "all, at launch", 65536 // plan.threads // 8 * 8 } }, -- what loaders leave the math warps take
     step = 64,
     inflight = tile // 12,
-    launch = nanoseconds(p, v, arch, family, slower),
+    launch = nanoseconds(p, v, arch, family, slower, hopper.reads_lists(p, plan)),
   }, v, family)
 end
 

@@ -19,11 +19,14 @@ local function nanoseconds(p, v, arch, family, turns, slower, lists)
   local again = measured.again * math.max(0, v.rows - measured.from)
   local fitted = v.schedule == "fitted" and p.batch > measured.requests and measured.fitted or 0
   local block_ns = (times.tile + times.slope * v.rows * mmas) * slower
+  local list_wave = lists and measured.list_wave * math.min(1, (ceil_div(p.ctx, 64) - 1) / 4) or 0 -- of the first turn
+  local list_again = lists and measured.list_wave - list_wave or 0
+  local several = lists and -list_wave or not family:find("gather", 1, true) and measured.several or 0
   return hopper.launch(p, v, arch, {
     family = family, cut = times.cut, part = part, heat = times.heat, bits = partials.bits(family, v.schedule),
-    lists = lists, several = not family:find("gather", 1, true) and measured.several or 0,
-    groups = groups, turns = turns, again = again, piece = again, slots = arch.device.cus,
-    wave = times.wave,
+    lists = lists, several = several,
+    groups = groups, turns = turns, again = again + list_again, piece = again, slots = arch.device.cus,
+    wave = times.wave + list_wave,
     fixed = function() return times.fixed + times.row * v.rows + fitted end,
     tile = hopper.tile(p, arch, groups, block_ns, times.loss),
   })

@@ -5,6 +5,13 @@ local hopper = require("ops/mla_decode/hopper")
 local partials = require("ops/mla_decode/partials")
 local sm90_mid = require("ops/mla_decode/families/sm90_mid")
 
+local MOST_GROUPS = 4 -- row groups that read the tokens of an index list: few of them leave the device idle
+
+local function groups_rule(p, v)
+  if hopper.may_be_lists(p) then return hopper.groups_rule(p, v, 16, MOST_GROUPS) end
+  return sm90_mid.groups_rule(p, v)
+end
+
 local function cost_of(p, v, arch, family)
   local slower = hopper.may_be_lists(p) and hopper.SCATTERED.sm90_mid_gather or hopper.SCATTERED.no_lists
   return sm90_mid.cost_of(p, v, arch, family, true, slower)
@@ -18,6 +25,6 @@ return {
   problem = sm90_mid.problem,
   combine = partials.merge("sm90_mid_gather"),
   params = sm90_mid.params,
-  rules = { shape.plain_rule, hopper.schedule_rule, sm90_mid.rows_rule, hopper.scattered_rule, sm90_mid.groups_rule },
+  rules = { shape.plain_rule, hopper.schedule_rule, sm90_mid.rows_rule, hopper.scattered_rule, groups_rule },
   cost = function(p, v, arch) return cost_of(p, v, arch, "sm90_mid_gather") end,
 }

@@ -12,13 +12,13 @@ local sm90_many = {}
 -- one program: pieces one after the other, of which some are all of their request and some are not.
 function sm90_many.of(plan, v)
   return { buffers = plan.buffers, rope = v.rope, cluster = v.cluster, shared = v.rank > 256, many = v.schedule ~= "splits",
-    gather = v.gather or false, rotate = v.rotate, ahead = v.ahead, warps = 2 }
+    gather = v.gather or false, rotate = v.rotate, ahead = v.ahead, warps = 2, lists = v.lists }
 end
 
 local ASK, ROPE, TABLES = 4, 4, 2 -- blocks before the end; the rope slice's group; gather.h's
 
--- v: buffers, rope (0: none), cluster, many (several pieces a block), warps; ahead: it is sm90_many_ahead, whose first Q math
--- brings; shared: a pair deals a quarter's two slices out to
+-- v: buffers, rope (0: none), cluster, many (several pieces a block), warps; lists: pieces are index lists; ahead: it is
+-- sm90_many_ahead, whose first Q math brings; shared: a pair deals a quarter's two slices out to
 -- both blocks (rank 512; else one block sends its one slice).
 local function block(m, v, id, pair, parties)
   local x = { v = v, id = id, pair = pair, turns = v.buffers // 2 }
@@ -43,7 +43,9 @@ local function block(m, v, id, pair, parties)
   x.last_empty, x.checked = m:barrier(name("LAST_EMPTY"), math, id), m:barrier(name("CHECKED"), 1, id)
   x.near_end = m:barrier(name("NEAR_END"), 1, id)
   x.begin, x.close, x.cluster = m:named(name("begin"), parties), m:named(name("close"), parties), pair.cluster
-  x.both = m:named(name("BOTH"), math)
+  x.both, x.counted = m:named(name("BOTH"), math), m:named(name("COUNTED"), v.warps + 1)
+  x.counts, x.sinks = {}, m:place(name("sinks"))
+  for w = 0, v.warps - 1 do x.counts[w] = m:place(name("count of warp %d", w)) end
   x.first, x.issued = m:named(name("FIRST_ISSUED"), math), m:named(name("SCORES_ISSUED"), math)
   x.own, x.m_ready, x.p_ready = {}, {}, {}
   x.m, x.p, x.sums, x.tops, x.zeros, x.stage, x.brought, x.cleared = {}, {}, {}, {}, {}, {}, {}, {}
@@ -159,6 +161,26 @@ local function list_blocks(x, a, pieces)
   publish(x, a, n, "end")
 end
 
+-- The same of index lists, whose tables are filled as entries are found: the next one is given back before it is begun.
+local function list_rows(x, a, pieces)
+  local n = 0
+  for k, piece in ipairs(pieces) do
+    for j = 0, piece.blocks - 1 do
+      a:write(x.tables[n % TABLES], k .. "." .. j, "list_rows()")
+      a:arrive(x.table_full[n % TABLES], n // TABLES, "list_rows()")
+      n = n + 1
+      a:wait(x.table_empty[n % TABLES], n // TABLES - 1, "list_rows()")
+    end
+    if not x.v.many then break end
+  end
+  publish(x, a, n, "end")
+end
+
+local function count_list(x, a, w)
+  a:write(x.counts[w], 0, "count_list()")
+  a:pass(x.counted, "count_list()")
+end
+
 local function read_table(x, a, n, what, read)
   a:wait(x.table_full[n % TABLES], n // TABLES, "read_table()")
   read()
@@ -196,6 +218,7 @@ end
 
 -- Copier w: its rows of every quarter, in the order in which QK takes them.
 local function copy_quarters(x, a, w, pieces)
+  if x.v.lists then count_list(x, a, w) end
   read_tables(x, a, pieces, function() end, function(j, b, use)
     for i = 0, 3 do copy_group(x, a, "copy_quarters()", j, b, use, i ~ 2, 1 + w) end
   end)
@@ -217,6 +240,32 @@ local function say_checked(x, a, k)
   local where = x.v.gather and "say_checked()" or "load_queries()"
   a:write(x.bad[k & 1], k, where)
   a:arrive(x.checked, k, where)
+end
+
+local function say_piece(x, a, k)
+  tell(x, a, k, true)
+  a:write(x.bad[k & 1], k, "say_piece()")
+  a:arrive(x.checked, k, "say_piece()")
+  load_last(x, a, k, true)
+end
+
+local function say_lists(x, a, pieces)
+  a:copy(x.q_full, 0, "load_q()", x.q, 0)
+  a:write(x.sinks, 0, "say_lists()")
+  a:sync(x.counted, "say_lists()")
+  for w = 0, x.v.warps - 1 do a:read(x.counts[w], 0, "say_lists()") end
+  say_piece(x, a, 0)
+  for k = 0, x.v.many and #pieces - 1 or -1 do
+    local more = k + 1 < #pieces
+    a:wait(x.q_empty, k, "say_lists()")
+    if more then a:copy(x.q_full, k + 1, "load_q()", x.q, k + 1) end
+    a:wait(x.last_empty, k, "say_lists()")
+    if more then say_piece(x, a, k + 1)
+    else
+      tell(x, a, k + 1, false)
+      load_last(x, a, k + 1, false)
+    end
+  end
 end
 
 local function load_queries(x, a, pieces)
@@ -431,6 +480,7 @@ local function finish(c, piece)
   a:sync(x.both, "finish()")
   local other = (c.id + x.v.warps) % math
   a:read(x.bad[k & 1], k, "finish()")
+  if x.v.lists then a:read(x.sinks, 0, "finish()") end
   a:read(x.sums[other], k, "finish()")
   a:read(x.copies[k & 1], k, "finish()")
   if piece.cut then
@@ -478,7 +528,7 @@ local function agents_of(m, x, pieces)
   local v, list = x.v, {}
   local function add(name, body) list[#list + 1] = { m:agent(("block %d %s"):format(x.id, name), x.id), body } end
   if v.gather then
-    add("lister", function(a) list_blocks(x, a, pieces) end)
+    add("lister", function(a) if v.lists then list_rows(x, a, pieces) else list_blocks(x, a, pieces) end end)
     for odd = 0, 1 do
       add("copier of rope " .. odd, function(a) if v.rope > 0 then copy_rope(x, a, odd, pieces) end end)
     end
@@ -487,7 +537,7 @@ local function agents_of(m, x, pieces)
     for half = 0, v.rope > 0 and 2 or 1 do add("loader " .. half, function(a) load_cache(x, a, half, pieces) end) end
     if v.rope == 0 then add("idle loader", function(a) if v.ahead then begin_together(x, a) end end) end
   end
-  add("loader of Q", function(a) load_queries(x, a, pieces) end)
+  add("loader of Q", function(a) if v.lists then say_lists(x, a, pieces) else load_queries(x, a, pieces) end end)
   for id = 0, 2 * v.warps - 1 do
     local wg, w = id // v.warps, id % v.warps
     add(("%s.%d"):format(wg == 0 and "A" or "B", w), function(a)
@@ -527,7 +577,7 @@ end
 -- cut: a walk's first and last, in turns with splits all of them; every pair of neighbours is there.
 function sm90_many.cases(v, all)
   if not v.many then
-    local out, most = { {} }, v.buffers + 3
+    local out, most = { not v.lists and {} or nil }, v.buffers + 3
     for blocks = all and 0 or most, most do
       for _, cut in ipairs({ false, true }) do out[#out + 1] = { { blocks = blocks, cut = cut } } end
     end
@@ -535,7 +585,7 @@ function sm90_many.cases(v, all)
   end
   local pieces = {}
   for i, blocks in ipairs(all and protocol.WALK or protocol.QUICK) do pieces[i] = { blocks = blocks, cut = i & 2 > 0 } end
-  return { pieces, all and {} or nil }
+  return { pieces, all and not v.lists and {} or nil }
 end
 
 return sm90_many
