@@ -246,7 +246,8 @@ MLAF_DEV bool next_piece(walk& w, piece& x) {
   entries e = entries_of(a, w.next);
   int last = constants(a.kv_indptr)[a.batch];
   together(e, last);
-  const i64 total = fit_start(last, a.batch, PAGE), width = fit_width(total, fit_parts(splits, fit_slots(a.splits), a.batch, total));
+  const i64 total = fit_start(last, a.batch, PAGE);
+  const i64 width = fit_width(total, fit_parts(splits, fit_slots(a.splits), a.batch, total));
   const i64 lo = (i64)uniform((u64)(width * id)), hi = (i64)uniform((u64)(lo + width));
   while (w.next >= 0) {
     const int request = w.next;

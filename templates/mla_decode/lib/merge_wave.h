@@ -41,7 +41,9 @@ struct merged {
 //@ end
 };
 //@ if narrow then
-// As it is with fp32; o[0] and o[1] have columns 8 lane .. + 7. Weights are units times weights, and are waited for behind the loads.
+//@   needs("NARROW_MIDDLE")
+// As it is with fp32; o[0] and o[1] have columns 8 lane .. + 7. Weights are times their units, and are waited for behind the
+// loads.
 template <int Depth, bool Full>
 MLAF_DEV void add_up(const float* part_o, float weight, u32 row, u64& todo, int lane, merged& m) {
   u32x4 x[Depth];
@@ -137,7 +139,7 @@ MLAF_DEV int request_of(const mlaf_decode_args& a, int token, int lane) {
 
 //@ end
 //@ if fitted > 0 and not invariant and by_lanes then
-//@   needs("PAGE", "SLOT_ROWS")
+//@   needs("FIT_FIXED", "FIT_GRAIN", "H", "PAGE", "SLOT_ROWS")
 // Where the pieces of a lane's row begin in a launch that cut its batch, and how many there are: see find_pieces(), whose work
 // this is for 64 rows at once.
 struct lane_pieces {
@@ -156,7 +158,7 @@ MLAF_DEV lane_pieces pieces_of_lane(const mlaf_decode_args& a, i64 width, int pa
   const MLAF_GLOBAL int* const q = (const MLAF_GLOBAL int*)(u64)a.qo_indptr;
   const int token = (int)(row / H), each = (int)a.total_q / a.batch;
   int request = smaller(each > 1 ? token / each : token, a.batch - 1);
-  if (!(q[request] <= token && token < q[request + 1])) { // not all have as many tokens
+  if (exists && !(q[request] <= token && token < q[request + 1])) { // not all have as many tokens
     int high = a.batch;
     request = 0;
     while (high - request > 1) {
@@ -171,7 +173,8 @@ MLAF_DEV lane_pieces pieces_of_lane(const mlaf_decode_args& a, i64 width, int pa
   const int tokens = pages > 0 ? (pages - 1) * PAGE + (last < 0 ? 0 : smaller(last, PAGE)) : 0;
   const bool own = exists && (i64)row >= (i64)q_begin * H && (i64)row < (i64)q_end * H;
   if (tokens <= 0 || !own || is_refused(q_end - q_begin, q_begin, q_end, (int)a.total_q)) return {0, 0};
-  const i64 begin = fit_start(first_page, request, PAGE) + FIT_FIXED, end = begin + (i64)((u32)(tokens - 1) / FIT_GRAIN * FIT_GRAIN);
+  const i64 begin = fit_start(first_page, request, PAGE) + FIT_FIXED;
+  const i64 end = begin + (i64)((u32)(tokens - 1) / FIT_GRAIN * FIT_GRAIN);
   const int first = part_at(begin, width, parts), behind = part_at(end, width, parts) - first;
   return {(u32)first * (2 * SLOT_ROWS) + (row - (u32)q_begin * H), behind > 0 ? behind + 1 : 0};
 }

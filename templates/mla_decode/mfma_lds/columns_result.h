@@ -1,4 +1,4 @@
-//@ needs("BLOCKS", "WAVES")
+//@ needs("BLOCKS", "NARROW_LEAST", "NARROW_MIDDLE", "NARROW_REACH", "R", "ROWS", "WAVES")
 //@ -- order=columns: this wave's 128 columns of all rows. Who made a row's P says what its sum was. Partial results are of 16
 //@ -- bits (mla_decode/lib/narrow_wave.h), so waves tell each other the largest value that they have of each row.
 //@ local moves, place = plan.results(g)
@@ -8,7 +8,7 @@
       "v_accvgpr_read_b32 v${move.to}, a${move.from}\n"
 //@ end
       "s_nop 0" ::: ${in_epilogue});
-  // Where this workgroup's first row goes: all else that says so ends here, since there are few scalar registers.
+  // The place of this workgroup's first row: all else that says so ends here, since there are few scalar registers.
   u64 base = uniform((u64)(final ? to.o + w.row * (2 * R) : (char*)to.part_o + (part + w.row) * (4 * R)));
   int existing = uniform(w.rows);
   u64 units = base + 2 * R;
@@ -50,7 +50,11 @@
   }
   __syncthreads();
 //@ for _, narrow in ipairs({ true, false }) do
-  ${narrow and "if (!final) {" or "} else {"}
+//@   if narrow then
+  if (!final) {
+//@   else
+  } else {
+//@   end
 //@   for slot = 0, g.waves - 1 do
 //@     for b = 0, g.blocks - 1 do
     {

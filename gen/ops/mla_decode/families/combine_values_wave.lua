@@ -36,6 +36,6 @@ local function narrow(x)
   return x
 end
 
-local fixed = require("ops/mla_decode/plans/fit_wave").fixed
-return { families = { values = make(0), values_fitted = make(fixed), values_16 = narrow(make(0)),
-  values_fitted_16 = narrow(make(fixed)) } }
+local fit = require("ops/mla_decode/plans/fit_wave")
+return { families = { values = make(0), values_fitted = make(fit.fixed), values_16 = narrow(make(0)),
+  values_fitted_16 = narrow(make(fit.columns.fixed)) } }

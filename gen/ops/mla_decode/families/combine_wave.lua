@@ -53,6 +53,7 @@ local function narrow(x)
   return x
 end
 
-local fixed = require("ops/mla_decode/plans/fit_wave").fixed
-return { families = { combine = make(0), combine_fitted = make(fixed), combine_invariant = make_invariant(),
-  combine_16 = narrow(make(0)), combine_fitted_16 = narrow(make(fixed)), combine_invariant_16 = narrow(make_invariant()) } }
+local fit = require("ops/mla_decode/plans/fit_wave")
+return { families = { combine = make(0), combine_fitted = make(fit.fixed), combine_invariant = make_invariant(),
+  combine_16 = narrow(make(0)), combine_fitted_16 = narrow(make(fit.columns.fixed)),
+  combine_invariant_16 = narrow(make_invariant()) } }

@@ -155,9 +155,9 @@ local function attempt(p, v, isa, spare)
   return g
 end
 
--- What the compiler computes between blocks of the loop may lie in registers that are live there: no statement says that they are.
--- So it must find enough of its own. order=columns has more such code, and 20: with 12 a fitted launch's constants, hoisted out of
--- the loop over pieces, left too few, and operands of V were overwritten (verify found it).
+-- Temporaries of compiled code between the loop's blocks may land in registers that are live there: no statement says that they
+-- are. So there must be enough others. order=columns has more such code, and 20: with 12 a fitted launch's constants, hoisted out
+-- of the loop over pieces, left too few, and operands of V were overwritten (verify found it).
 local SPARE, SPARE_COLUMNS = 12, 20
 
 -- 8 are the least that compiles without spills; with 12 the rare paths need fewer moves. Fitted, a target with MFMAs of k = 32
