@@ -1,17 +1,16 @@
-// Generated from templates/mla_decode/combine_wave_narrow.hip.in by mlaforge. Do not edit: change the template.
+// Generated from templates/mla_decode/combine_wave_invariant.hip.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
-// symbol: mlaf_mla_decode_combine_wave_narrow_962bd4de
+// symbol: mlaf_mla_decode_combine_wave_invariant_8c4aab7e
 // parameters:
 //   dtype = bf16
-//   fitted = 256
-//   heads = 64
+//   heads = 16
 //   page_size = 64
 //   q_len = 1
 //   rank = 512
 //   rows = 4
-//   team = 1
-// regenerate: lua5.4 gen/cli.lua render mla_decode/combine_wave_narrow target=gfx942 dtype=bf16 fitted=256 heads=64 page_size=64 q_len=1 rank=512 rows=4 team=1
+//   team = 2
+// regenerate: lua5.4 gen/cli.lua render mla_decode/combine_wave_invariant target=gfx942 dtype=bf16 heads=16 page_size=64 q_len=1 rank=512 rows=4 team=2
 
 
 
@@ -23,40 +22,54 @@
 // [templates/lib/number.h]
 // [templates/mla_decode/lib/args.h]
 
-constexpr int R = 512, ROWS = 4, TEAM = 1, VECTORS = 2, DEPTH = 8;
-#define FIT_FIXED 256
+constexpr int R = 512, ROWS = 4, TEAM = 2, VECTORS = 2, DEPTH = 8;
+#define FIT_FIXED 16
 #define FIT_CUT 0 // these decide nothing here
-// [6 more lines of tests/golden/mla_decode/combine_wave.hip]
-extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_decode_combine_wave_narrow_962bd4de_launch = {
+#define FIT_PACE 0
+#define FIT_LEAST 1
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_decode_combine_wave_invariant_8c4aab7e_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 8, 0, 0, {0, 0}, 0, {}};
 // [templates/mla_decode/lib/fit_wave.h]
-constexpr int H = 64, Q_LEN = 1, PAGE = 64, SLOT_ROWS = Q_LEN * H;
-constexpr int MANY = ROWS > 1 ? 2 * 8 : 1 << 30;
+constexpr int H = 16, Q_LEN = 1, PAGE = 64;
+enum { OWN_GRAIN = 64 };     // tokens: parts begin at multiples of it
+enum { OWN_PARTS_BITS = 6 }; // a request has fewer parts than 2^6
+#ifndef OWN_LEAST
+enum { OWN_LEAST = 8, OWN_KNEE = 32, OWN_WIDE = 16 };
+#endif
+// [16 more lines of templates/mla_decode/lib/own_cut.h]
 // [templates/mla_decode/lib/paging.h]
-// [91 more lines of tests/golden/mla_decode/combine_values_wave.hip]
+// [84 more lines of tests/golden/mla_decode/combine_values_wave.hip]
 
-struct lane_pieces {
-// [34 more lines of templates/mla_decode/lib/merge_wave.h]
 
 #if 1
-// [5 more lines of tests/golden/mla_decode/combine_wave.hip]
-MLAF_DEV void merge_row(const mlaf_combine_args& a, const sources& from, float near, float& ahead, i64 row, bool exists, int lane,
-                        int wave) {
+typedef float part_rows[R]; // of each wave
+static __shared__ __attribute__((aligned(16))) part_rows parts[ROWS * TEAM];
+#endif
+
+template <int Team>
+MLAF_DEV void merge_row(const mlaf_combine_args& a, const sources& from, i64 row, bool exists, int lane, int wave) {
   constexpr u64 EVERY_TEAM = ~0ul / ((1ul << Team) - 1); // bits 0, Team, 2 Team, ... of 64: what a team's first wave adds up
+  const int mate = wave % Team;
+  merged m = merge<DEPTH>(a.part_o, a.part_lse, from, lse_of(a.part_lse, from, 0, lane), EVERY_TEAM << mate, lane);
+
+#if 1
+  if (Team > 1) {
+// [14 more lines of templates/mla_decode/combine_wave.hip.in]
+#pragma unroll
+// [8 more lines of templates/mla_decode/combine_wave.hip.in]
+
+MLAF_DEV int own_results(const mlaf_decode_args& a, i64 row, int lane) {
 // [7 more lines of templates/mla_decode/combine_wave.hip.in]
 
-#if 1
-// [20 more lines of tests/golden/mla_decode/combine_wave.hip]
-
-MLAF_DEV u32 groups_x() {
-  return ((const MLAF_CONST u32*)(u64)__builtin_amdgcn_dispatch_ptr())[3] / 256;
-}
-
-
-extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256))) void
-mlaf_mla_decode_combine_wave_narrow_962bd4de(mlaf_decode_args p) {
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512))) void
+mlaf_mla_decode_combine_wave_invariant_8c4aab7e(mlaf_decode_args p) {
   const int lane = thread_id() & 63, wave = uniform(thread_id() >> 6);
   const i64 row = (i64)group_x() * ROWS + wave / TEAM;
-  const int splits = fit_splits(p.splits), parts = fit_told(p.part_o);
-// [58 more lines of templates/mla_decode/combine_wave.hip.in]
+  const mlaf_combine_args a = {p.part_o, p.part_lse, p.o, p.lse, p.total_q * H, 0, 0};
+  const int count = row < a.rows ? own_results(p, row, lane) : 0;
+  merge_row<TEAM>(a, {(u64)row, (u64)a.rows, 0, count}, row, count > 0, lane, wave);
 }
