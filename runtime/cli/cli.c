@@ -17,7 +17,7 @@ static const cli_opt verify_options[] = {SHAPE,  O_DEVICE,  O_DB,  O_CACHE,  O_B
 static const cli_opt bench_options[] = {SHAPE,  O_DEVICE,  O_DB,      O_CACHE, O_BUNDLE, O_NO_COMPILE, O_SEED,
                                         O_INVARIANT, O_VARIANT, O_SET, O_LENGTHS, O_HOT, O_CSV, COMMON, O_COUNT};
 static const cli_opt profile_options[] = {SHAPE, O_DEVICE, O_DB,  O_CACHE, O_SEED, O_VARIANT, O_CODE, O_ARGS,
-                                          O_ALL, O_TOP,    O_TRACE, COMMON,  O_COUNT};
+                                          O_LENGTHS, O_ALL, O_TOP, O_TRACE, COMMON, O_COUNT};
 static const cli_opt layer_options[] = {O_FIELD, O_MODEL, O_TP, O_DEVICE, O_DB, O_CACHE, O_BUNDLE, O_NO_COMPILE, O_INVARIANT,
                                         O_SEED, O_PROFILE, O_FORMS, O_CROSSOVER, O_DRY_RUN, O_CASE, O_PROBLEMS, O_ALL, O_OUT,
                                         COMMON, O_COUNT};

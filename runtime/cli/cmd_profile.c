@@ -26,6 +26,7 @@ static mlaf_status open_variant(cli *c, target *t) {
   mlaf_gen *g = NULL;
   mlaf_bench_opts opts = {.data = {.seed = mlaf_cli_seed(c)}};
   mlaf_status st = mlaf_cli_problem(c, &p);
+  if (st == MLAF_OK && c->given[O_LENGTHS]) st = mlaf_lengths_parse(c->given[O_LENGTHS], &opts.data.lengths, &c->err);
   if (st == MLAF_OK) st = mlaf_cli_open(c, false);
   if (st == MLAF_OK) st = mlaf_ctx_gen(c->ctx, &g, &c->err);
   if (st == MLAF_OK) st = mlaf_cli_subject(c, &p, g, &t->subject);
@@ -299,8 +300,8 @@ static void print_text(const cli *c, const target *t, const mlaf_profile *p, con
 static int check_options(cli *c) {
   bool code = mlaf_cli_has(c, O_CODE), args = mlaf_cli_has(c, O_ARGS);
   if (code != args) return mlaf_cli_usage(c, "--code and --args go together");
-  if (code && (mlaf_cli_names_problem(c) || mlaf_cli_has(c, O_VARIANT)))
-    return mlaf_cli_usage(c, "--code takes no problem and no --variant");
+  if (code && (mlaf_cli_names_problem(c) || mlaf_cli_has(c, O_VARIANT) || mlaf_cli_has(c, O_LENGTHS)))
+    return mlaf_cli_usage(c, "--code takes no problem, no --variant and no --lengths");
   if (mlaf_cli_has(c, O_ALL) && mlaf_cli_has(c, O_TOP)) return mlaf_cli_usage(c, "--all and --top exclude each other");
   return CLI_OK;
 }

@@ -130,6 +130,27 @@ TEST(of_a_launch_with_idle_workgroups) {
   release(&r);
 }
 
+static void read_kernel_ns(void *user, const char *schema, const cJSON *o) {
+  double *ns = user; /* of the first launch */
+  if (strcmp(schema, "profile") == 0 && ns[0] == 0) ns[0] = number(o, "kernel_ns");
+}
+
+/* Requests of up to twice the length take a launch that does not cut them longer. */
+TEST(of_different_lengths) {
+  const cli_dir *d = *state;
+  need_compiler("gfx942");
+  double equal[1] = {0}, uniform[1] = {0};
+  cli_result r = RUN(d, "profile", "mla_decode:h16,r512,p64,q1,bf16,page64,b8,s512", "--variant", REG, "--json");
+  assert_exit(r, 0);
+  each_json(r.out, read_kernel_ns, equal);
+  release(&r);
+  r = RUN(d, "profile", "mla_decode:h16,r512,p64,q1,bf16,page64,b8,s512", "--variant", REG, "--lengths", "uniform", "--json");
+  assert_exit(r, 0);
+  each_json(r.out, read_kernel_ns, uniform);
+  release(&r);
+  assert_true(equal[0] > 0 && uniform[0] > 1.02 * equal[0]);
+}
+
 /* The one combine kernel of the space's first split variant, as a code object of its own. */
 static char *combine_code(const cli_dir *d, char symbol[64]) {
   char dir[128];

@@ -160,7 +160,12 @@ static void merges_make_values(void **state) {
   static const struct {
     const char *problem, *next, *schedule;
   } some[] = {{"mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024", "mla_v_out:h16,r512,v128,bf16,t1", "schedule=splits"},
-              {"mla_decode:h20,r512,p64,q2,causal,f16,page16,b4,s1024", "mla_v_out:h20,r512,v128,f16,t8", "schedule=fitted"}};
+              {"mla_decode:h20,r512,p64,q2,causal,f16,page16,b4,s1024", "mla_v_out:h20,r512,v128,f16,t8", "schedule=fitted"},
+              /* partial results of 16 bits */
+              {"mla_decode:h64,r512,p64,q1,bf16,page64,b1,s1024", "mla_v_out:h64,r512,v128,bf16,t1",
+               "order=columns,rescale=lazy,schedule=splits"},
+              {"mla_decode:h64,r512,p64,q1,f16,page1,b4,s1024", "mla_v_out:h64,r512,v128,f16,t4",
+               "order=columns,rescale=lazy,schedule=fitted"}};
   rig r;
   rig_open(&r);
   for (size_t i = 0; i < sizeof some / sizeof *some; i++) {

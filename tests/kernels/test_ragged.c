@@ -29,6 +29,10 @@ static const struct {
      "mfma_lds:blocks=1,load=vgpr,order=plain,rescale=always,schedule=fitted,stages=2,waves=4/s2,rows=2,team=2"},
     {"mla_decode:h33,r256,p0,q1,bf16,page16,b8,s512",
      "mfma_lds:blocks=1,load=dma,order=ahead,rescale=lazy,schedule=fitted,stages=3,waves=3/s1,rows=8,team=2"},
+    {"mla_decode:h64,r512,p64,q1,bf16,page1,b8,s512", /* partial results of 16 bits */
+     "mfma_lds:blocks=1,load=vgpr,order=columns,rescale=lazy,schedule=fitted,stages=3,waves=4/s1,rows=4,team=1"},
+    {"mla_decode:h20,r512,p64,q3,causal,f16,page64,b8,s512",
+     "mfma_lds:blocks=1,load=vgpr,order=columns,rescale=lazy,schedule=fitted,stages=3,waves=4/s2,rows=2,team=4"},
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 

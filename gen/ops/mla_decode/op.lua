@@ -8,6 +8,7 @@
 --   ns       function (splits): nanoseconds of the decode kernel in place of the model's; parts_at, turns_at, behind_one:
 --            hopper.lua
 --   combine  name of another combine family than the family's
+--   combine_invariant  the same for its batch-invariant variant
 --   always_combines  its combine kernel comes also behind one split; may_combine: both are candidates there
 --   early    name of another combine family that may come behind one split; places_at(n): whether it finds places free
 --   mixed    name of another combine family that may come behind several splits

@@ -243,14 +243,21 @@ MLAF_DEV bool next_piece(walk& w, piece& x) {
   const mlaf_decode_args a = arguments_again();
   asm volatile("" : "+s"(w.mine)); // what follows from it is not computed before the loop
   const int splits = fit_splits(a.splits), id = (int)(w.mine & 0x7fff), first_row = (int)(w.mine >> 16) * ROWS;
-  const i64 total = total_of(a), width = fit_width(total, fit_parts(splits, fit_slots(a.splits), a.batch, total));
+  entries e = entries_of(a, w.next);
+  int last = constants(a.kv_indptr)[a.batch];
+  together(e, last);
+  const i64 total = fit_start(last, a.batch, PAGE);
+  const i64 width = fit_width(total, fit_parts(splits, fit_slots(a.splits), a.batch, total));
   const i64 lo = (i64)uniform((u64)(width * id)), hi = (i64)uniform((u64)(lo + width));
   while (w.next >= 0) {
     const int request = w.next;
-    const bool here = read_request(a, request, first_row, x);
-    const i64 start = fit_start(x.first_page, request, PAGE);
-    const bool some = fit_piece(lo, hi, start, x.tokens, &x.begin, &x.end);
-    w.next = request + 1 < a.batch && fit_start(constants(a.kv_indptr)[request + 1], request + 1, PAGE) < hi ? request + 1 : -1;
+    const bool here = request_of(e, a.total_q, first_row, x);
+    const bool some = fit_piece(lo, hi, fit_start(x.first_page, request, PAGE), x.tokens, &x.begin, &x.end);
+    w.next = request + 1 < a.batch && fit_start(e.pages_end, request + 1, PAGE) < hi ? request + 1 : -1;
+    if ((!here || !some) && w.next >= 0) {
+      e = entries_of(a, w.next);
+      together(e, last);
+    }
     if (!here || !some) continue;
     const int slot = fit_slot(id, x.begin, x.end, x.tokens);
     x.final = slot < 0 || x.n == 0;

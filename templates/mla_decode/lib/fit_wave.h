@@ -84,6 +84,17 @@ MLAF_DEV int fit_is_short(fit_look look, int pages, int all) {
 // x / by, of quotients below 2^48. Floats' quotients of what is left each time, set right: a 64-bit division is a hundred
 // instructions.
 MLAF_DEV i64 fit_quotient(i64 x, i64 by) {
+  if (((u64)x | (u64)by) >> 24 == 0) { // the usual case: floats have both exactly
+#ifdef MLAF_GLOBAL
+    int n = uniform((int)((float)(int)x * __builtin_amdgcn_rcpf((float)(int)by)));
+#else
+    int n = (int)((float)x * (1.0f / (float)by));
+#endif
+    int rest = (int)x - n * (int)by;
+    while (rest < 0) n--, rest += (int)by;
+    while (rest >= (int)by) n++, rest -= (int)by;
+    return n;
+  }
   i64 n = 0, rest = x;
   for (int i = 0; i < 3; i++) {
     const i64 q = (i64)((float)rest / (float)by);

@@ -13,11 +13,17 @@
     const u32 lasttile = last_tile;
     u32 stale = 0; // bit k: this wave's flag is to be taken back k borders from now
     // O of rows of the slot-th wave behind this one, times the factors that it left with a tile of stage `stage`.
+    // This wave, anew: what follows from it, addresses of flags and factors, would take 20 scalar registers through the loop.
+    auto wave_again = [&] {
+      int x = wave;
+      asm volatile("" : "+s"(x));
+      return x;
+    };
     auto rescale_others = [&](int stage) {
-      const int lane = lane_again();
+      const int lane = lane_again(), self = wave_again();
 //@ for slot = 1, g.waves - 1 do
       {
-        const int of = (wave + ${slot}) % WAVES;
+        const int of = (self + ${slot}) % WAVES;
         if (flags_at[stage * STAGE_FLOATS + of] == MOVED) {
 //@   for b = 0, g.blocks - 1 do
           {
@@ -44,7 +50,7 @@
     };
     auto border = [&](int stage) {
       if (__builtin_expect(rise == 0, 1)) return;
-      const int lane = lane_again();
+      const int lane = lane_again(), self = wave_again();
       rescale_others((stage + ${g.stages - 1}) % ${g.stages});
       // Scores in base 2, from S again: m may be far from them.
 //@ for b = 0, g.blocks - 1 do
@@ -101,7 +107,7 @@
 //@     end
 //@   end
                        "s_nop 1" :: "v"(factor) : "memory", ${in_loop});
-          if (lane < 16) factors_at[stage * STAGE_FLOATS + 16 * (wave * BLOCKS + ${b}) + lane] = factor;
+          if (lane < 16) factors_at[stage * STAGE_FLOATS + 16 * (self * BLOCKS + ${b}) + lane] = factor;
         }
         asm volatile(
 //@   for r = 0, 3 do
@@ -110,7 +116,7 @@
             ::: ${in_loop});
       }
 //@ end
-      if (lane == 0 && (moves || (stale & 1))) flags_at[stage * STAGE_FLOATS + wave] = moves ? MOVED : STAYED;
+      if (lane == 0 && (moves || (stale & 1))) flags_at[stage * STAGE_FLOATS + self] = moves ? MOVED : STAYED;
       stale = stale >> 1 | (moves ? ${1 << (g.stages - 1)} : 0);
       usual = (u32)uniform((int)(stale == 0 ? bits_of(SLACK) : always));
     };

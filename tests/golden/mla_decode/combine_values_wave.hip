@@ -13,6 +13,7 @@
 // regenerate: lua5.4 gen/cli.lua render mla_decode/combine_values_wave target=gfx942 dtype=bf16 fitted=64 heads=16 page_size=16 q_len=2 rank=512 values=128
 
 
+
 #define MLAF_BF16 1
 #define MLAF_CVT_BF16 0
 #define MLAF_MFMA_K32 0
@@ -45,10 +46,31 @@ MLAF_DEV bool is_refused(int n, T from, T to, T all) {
   return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
 }
 MLAF_DEV float max_over_wave(float x, int lane) {
-// [89 more lines of templates/mla_decode/lib/merge_wave.h]
+// [27 more lines of templates/mla_decode/lib/merge_wave.h]
+};
+template <int Depth, bool Full>
+// [32 more lines of templates/mla_decode/lib/merge_wave.h]
+    m.sum += weight;
+    u64 todo = __builtin_amdgcn_ballot_w64(live) & mine;
+    while (todo) {
+      if (__builtin_popcountl(todo) >= Depth) add_up<Depth, true>(part_o, weight, row, todo, lane, m);
+      else add_up<Depth, false>(part_o, weight, row, todo, lane, m);
+    }
+  }
+  m.sum = sum_over_wave(m.sum, lane);
+// [9 more lines of templates/mla_decode/lib/merge_wave.h]
+
+MLAF_DEV void find_pieces(const mlaf_decode_args& a, i64 width, int parts, i64 row, int lane, sources& from) {
+// [9 more lines of templates/mla_decode/lib/merge_wave.h]
 
 typedef u32x4 line[2]; // halves of 128 bytes, of which a lane has 16 bytes each
-// [78 more lines of templates/mla_decode/combine_values_wave.hip.in]
+// [37 more lines of templates/mla_decode/combine_values_wave.hip.in]
+    const int vector = lane + 64 * i;
+    *(u32x2*)(lds + x_chunk(at, vector / 2) + vector % 2 * 8) =
+// [9 more lines of templates/mla_decode/combine_values_wave.hip.in]
+    for (int i = 0; i < VECTORS; i++) *(f32x4*)(sums + wave * R + 4 * (lane + 64 * i)) = m.o[i] * scale;
+  __syncthreads();
+// [28 more lines of templates/mla_decode/combine_values_wave.hip.in]
 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512),
                                      amdgpu_waves_per_eu(2, 2))) void

@@ -15,6 +15,7 @@
 
 
 
+
 #define MLAF_BF16 1
 #define MLAF_CVT_BF16 0
 // [templates/lib/wave.h]
@@ -46,11 +47,20 @@ enum { OWN_LEAST = 8, OWN_KNEE = 32, OWN_WIDE = 16 };
 
 #if 1
 typedef float part_rows[R]; // of each wave
-// [8 more lines of templates/mla_decode/combine_wave.hip.in]
+static __shared__ __attribute__((aligned(16))) part_rows parts[ROWS * TEAM];
+#endif
+
+template <int Team>
+MLAF_DEV void merge_row(const mlaf_combine_args& a, const sources& from, i64 row, bool exists, int lane, int wave) {
+  constexpr u64 EVERY_TEAM = ~0ul / ((1ul << Team) - 1); // bits 0, Team, 2 Team, ... of 64: what a team's first wave adds up
+  const int mate = wave % Team;
+  merged m = merge<DEPTH>(a.part_o, a.part_lse, from, lse_of(a.part_lse, from, 0, lane), EVERY_TEAM << mate, lane);
 
 #if 1
   if (Team > 1) {
-// [23 more lines of templates/mla_decode/combine_wave.hip.in]
+// [14 more lines of templates/mla_decode/combine_wave.hip.in]
+#pragma unroll
+// [8 more lines of templates/mla_decode/combine_wave.hip.in]
 
 MLAF_DEV int own_results(const mlaf_decode_args& a, i64 row, int lane) {
 // [7 more lines of templates/mla_decode/combine_wave.hip.in]

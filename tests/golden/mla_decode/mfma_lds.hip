@@ -62,7 +62,7 @@ template <typename T>
 struct piece {
 // [49 more lines of templates/mla_decode/lib/fit_walk.h]
   int next; // request; -1: none is left
-// [125 more lines of templates/mla_decode/lib/fit_walk.h]
+// [132 more lines of templates/mla_decode/lib/fit_walk.h]
 
 MLAF_DEV int visible(const piece& w, int row) {
 // [9 more lines of templates/mla_decode/mfma_lds.hip.in]

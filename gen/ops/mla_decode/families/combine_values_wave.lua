@@ -27,4 +27,15 @@ local function make(fitted)
   }
 end
 
-return { families = { values = make(0), values_fitted = make(require("ops/mla_decode/plans/fit_wave").fixed) } }
+-- The same for partial results of 16 bits.
+local function narrow(x)
+  x.body, x.template = x.template, x.template .. "_narrow"
+  x.rules = { function(p)
+    if p.rank ~= 512 then return ("partial results of 16 bits have rank 512, not %d"):format(p.rank) end
+  end }
+  return x
+end
+
+local fit = require("ops/mla_decode/plans/fit_wave")
+return { families = { values = make(0), values_fitted = make(fit.fixed), values_16 = narrow(make(0)),
+  values_fitted_16 = narrow(make(fit.columns.fixed)) } }

@@ -27,11 +27,9 @@ local function make(fitted)
       return {
         threads = 64 * v.rows * v.team,
         rows_per_wg = v.rows,
-        -- The waves' sums, and of launches that cut their batch what each row has.
-        lds_bytes = ((v.team > 1 or fitted > 0 and v.rows > 1) and 4 * p.rank * v.rows * v.team or 0)
-          + (fitted > 0 and v.rows > 1 and 16 * v.rows or 0),
+        lds_bytes = (v.team > 1 or fitted > 0 and v.rows > 1) and 4 * p.rank * v.rows * v.team or 0, -- the waves' sums
         regs = { { "loads", 64 }, { "o", 4 * vectors }, { "rest", 40 } },
-        team = v.team, depth = fitted > 0 and 8 or 16 // vectors, -- splits a wave has in flight
+        team = v.team, depth = fitted > 0 and (v.team > 1 and 4 or 8) or 16 // vectors, -- splits a wave has in flight
       }
     end,
   }
@@ -45,5 +43,17 @@ local function make_invariant()
   return x
 end
 
-return { families = { combine = make(0), combine_fitted = make(require("ops/mla_decode/plans/fit_wave").fixed),
-  combine_invariant = make_invariant() } }
+-- The same for partial results of 16 bits.
+local function narrow(x)
+  local rules = table.move(x.rules, 1, #x.rules, 1, {})
+  rules[#rules + 1] = function(p)
+    if p.rank ~= 512 then return ("partial results of 16 bits have rank 512, not %d"):format(p.rank) end
+  end
+  x.body, x.template, x.rules = x.body or x.template, x.template .. "_narrow", rules
+  return x
+end
+
+local fit = require("ops/mla_decode/plans/fit_wave")
+return { families = { combine = make(0), combine_fitted = make(fit.fixed), combine_invariant = make_invariant(),
+  combine_16 = narrow(make(0)), combine_fitted_16 = narrow(make(fit.columns.fixed)),
+  combine_invariant_16 = narrow(make_invariant()) } }

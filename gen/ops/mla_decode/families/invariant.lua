@@ -19,8 +19,8 @@ local function make(of, combine)
     asked = true, template = of.template, body = of.body, arch = of.arch, problem = of.problem, optional = of.optional,
     params = points, fixed = params.merge(of.fixed or {}, { schedule = "invariant" }), rules = rules,
     cost = function(p, v, arch)
-      local more = { combine = combine, always_combines = true, own = true }
-      local cost = params.merge(of.cost(invariant.at(p), fitted(v), arch), more)
+      local asked = of.cost(invariant.at(p), fitted(v), arch)
+      local cost = params.merge(asked, { combine = asked.combine_invariant or combine, always_combines = true, own = true })
       if cost.ns then
         local ns = cost.ns
         cost.ns = function() return ns(1) end

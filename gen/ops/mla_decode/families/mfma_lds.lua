@@ -4,6 +4,9 @@ local shape = require("ops/mla_decode/shape")
 local modelled = require("ops/mla_decode/times").modelled.mfma_lds
 local ceil_div, o_regs, mfma_per_tile = shape.ceil_div, shape.o_regs, shape.mfma_per_tile
 
+-- Combine kernels behind order=columns.
+local NARROW = { splits = "combine_16", fitted = "combine_fitted_16" }
+
 -- Shared tile: one row-major tile of 16 tokens in LDS serves K and V^T of all waves; each wave owns its own rows. Registers
 -- and LDS are laid out by gen/ops/mla_decode/plans/mfma_lds.lua, for the template and for this table alike.
 return {
@@ -78,7 +81,7 @@ return {
     elseif v.order == "ahead" then
       stall_clk = modelled.stall_ahead_clk
     end
-    return shape.scheduled({
+    local cost = shape.scheduled({
       threads = 64 * v.waves,
       rows_per_wg = g.rows,
       lds_bytes = g.lds_bytes,
@@ -94,5 +97,10 @@ return {
       overlap_loss = g.columns and modelled.overlap_loss_columns or modelled.overlap_loss,
       inflight = (v.load == "dma" and v.stages - 1 or 1) * tile // v.waves,
     }, v)
+    if g.columns then -- partial results of 16 bits (templates/mla_decode/lib/narrow_wave.h)
+      cost.partials, cost.combine, cost.values = 16, NARROW[v.schedule], cost.values .. "_16"
+      cost.combine_invariant = "combine_invariant_16"
+    end
+    return cost
   end,
 }

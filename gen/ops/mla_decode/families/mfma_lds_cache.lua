@@ -19,8 +19,8 @@ return {
       if p.rope ~= 64 then return ("rope %d is not 64"):format(p.rope) end
     end,
     function(p, v)
-      if v.order == "columns" and p.page_size % 16 == 0 and v.schedule ~= "splits" then
-        return ("order=columns: pages of %d lack scalar registers beside schedule=%s"):format(p.page_size, v.schedule)
+      if p.cache == 3 and v.order == "columns" and p.page_size % 16 == 0 and v.schedule ~= "splits" then
+        return ("order=columns, fp8_ds_mla: pages of %d lack scalar registers beside schedule=%s"):format(p.page_size, v.schedule)
       end
       if p.cache == 3 and v.blocks > 1 then
         return "cache is fp8_ds_mla: sums for each group of columns leave registers for one block"

@@ -5,7 +5,7 @@
 --   v: frame | V^T operands | P | S | scores | temporaries | ids | m, l, n | staged loads | pool of 16-byte quads (K
 --      fragments, V rows) | O
 --   a: Q | rest of O
-local plan = {}
+local plan = { REACH = 128 } -- the last register that the compiler may use: plans/mfma_lds_loop.lua
 
 local ceil_div = require("whole").ceil_div
 
@@ -155,6 +155,11 @@ local function attempt(p, v, isa, spare)
   return g
 end
 
+-- Temporaries of compiled code between the loop's blocks may land in registers that are live there: no statement says that they
+-- are. So there must be enough others. order=columns has more such code, and 20: with 12 a fitted launch's constants, hoisted out
+-- of the loop over pieces, left too few, and operands of V were overwritten (verify found it).
+local SPARE, SPARE_COLUMNS = 12, 20
+
 -- 8 are the least that compiles without spills; with 12 the rare paths need fewer moves. Fitted, a target with MFMAs of k = 32
 -- spills with 8 where O is written: there 10 are the least, and 12 for several blocks at two waves per SIMD.
 function plan.make(p, v, isa)
@@ -163,7 +168,7 @@ function plan.make(p, v, isa)
   end
   local least = 8
   if v.schedule == "fitted" and isa.mfma.m16n16k32 then least = v.waves > 4 and v.blocks > 1 and 12 or 10 end
-  local g = (v.waves <= 4 or least > 8) and attempt(p, v, isa, 12)
+  local g = (v.waves <= 4 or least > 8) and attempt(p, v, isa, v.order == "columns" and SPARE_COLUMNS or SPARE)
   if g then return g end
   return attempt(p, v, isa, least)
 end
@@ -189,6 +194,25 @@ end
 function plan.o_at(g, b, j, c)
   local file, at = plan.o(g, b, j, c):match("^(%a)%[(%d+)")
   return file, math.tointeger(tonumber(at))
+end
+-- Columns: where O is read from at the end. What accumulation registers have of it goes to those of K's fragments that the
+-- compiler does not reach. Returns the moves of registers, and a function like plan.o_at.
+function plan.results(g)
+  local moves, to = {}, {}
+  local free, last = g.pool, g.pool + 4 * g.quads
+  while free <= plan.REACH do free = free + 4 end
+  for i = g.o_in_v, g.o_quads - 1 do
+    if free + 4 <= last then
+      to[i] = free
+      for r = 0, 3 do moves[#moves + 1] = { to = free + r, from = g.o_a + 4 * (i - g.o_in_v) + r } end
+      free = free + 4
+    end
+  end
+  return moves, function(b, slot, c)
+    local moved = to[(b * g.nj + slot) * 8 + c]
+    if moved then return "v", moved end
+    return plan.o_at(g, b, slot, c)
+  end
 end
 -- Half h (0, 1) of the 16 bytes of Q that go with K fragment f; all of them without h.
 function plan.q(g, b, f, h)

@@ -156,7 +156,7 @@ end
 -- what does not fit is spilled, and a kernel that spills is never offered. phase: "prologue" (ids, staged loads, Q, O,
 -- m, l, n), "loop" (all) or "epilogue" (O, m, l, n). Registers from 129 on are out of the compiler's reach: with one
 -- wave per SIMD, and LDS allows no more, LLVM takes amdgpu_num_vgpr for at least half of 257.
-local REACH = 128
+local REACH = plan.REACH
 local KEY, TEXT = {}, {} -- of each register of a file, made once
 for _, file in ipairs({ "v", "a", "s" }) do
   KEY[file], TEXT[file] = {}, {}
@@ -255,6 +255,14 @@ local function plain_block(g, ops)
   return block(g, ops, weave.state(g.isa), "prologue")
 end
 
+local function loads(listed)
+  local n = 0
+  for _, line in ipairs(listed.lines) do
+    if line:find("^global_load") then n = n + 1 end
+  end
+  return n
+end
+
 -- All blocks of a kernel.
 function loop.build(g)
   local _, behind = copy.tile_ops(g)
@@ -273,6 +281,8 @@ function loop.build(g)
   end
   local _, all = plan.q_landing(g, 0, 0, 0)
   out.q_at_once = all
+  -- Columns: loads of Q, which come behind the first page ids, and of the first tile, which leave before Q is waited for.
+  out.q_loads, out.copy_loads = loads(out.q_load[0]), loads(out.copy)
   if g.columns then
     columns.add_blocks(g, out, function(ops, state) return block(g, ops, state, "loop") end)
   elseif g.ahead then

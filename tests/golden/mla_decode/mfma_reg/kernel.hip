@@ -56,7 +56,7 @@ constexpr float LAZY_LIMIT = LAZY ? 8.0f : 0.0f;
 #define IN_ACCUMULATORS(x) asm volatile("" : "+a"(x))
 
 template <typename T>
-// [194 more lines of tests/golden/mla_decode/mfma_lds.hip]
+// [201 more lines of tests/golden/mla_decode/mfma_lds.hip]
 
 MLAF_DEV u32x4 kv_load(gptr p, u32 lane_bytes, int bytes) {
 // [18 more lines of templates/mla_decode/mfma_reg.hip.in]
