@@ -25,6 +25,8 @@ SIZE = ctypes.c_size_t
 _SIGNATURES = {
     "mlaf_layer_create": (ctypes.c_int, [PTR, PTR, PTR, SIZE, PTR]),
     "mlaf_layer_destroy": (None, [PTR]),
+    "mlaf_layer_copies_size": (SIZE, [PTR]),
+    "mlaf_layer_weights_changed": (ctypes.c_int, [PTR, PTR]),
     "mlaf_layer_workspace_size": (SIZE, [PTR, PTR]),
     "mlaf_layer_prefill_crossover": (I64, [PTR, I64]),
     "mlaf_layer_prefill_words": (SIZE, [PTR, I32, PTR, PTR]),
@@ -123,7 +125,7 @@ class Layer:
     keep_16: True: matrices of 8 bits are made ones of 16 here, too, once: 2 bytes a weight of device memory beside PyTorch's. Calls of many
     tokens then take what layers of 16 bits take; with batch_invariant all calls do. None: some matrices, where that was measured to be faster
     (Hopper, more than 128 tokens): 40 to 265 MB of a DeepSeek-V3 layer (docs/layer.md). False: nothing is kept. Who changes weights in place
-    makes the layer anew, or keeps nothing.
+    calls weights_changed(), or keeps nothing.
     rows_anywhere: slots may be other rows that a call attends to than its requests' last ones.
     q_scale_beta, q_scale_original: queries times 1 + beta ln(1 + floor(position / original)), llama_4_scaling of the configs of Mistral-Large-3
     and Mistral-Small-4. 0: they are not scaled.
@@ -229,6 +231,22 @@ class Layer:
             self._handle = None
 
     __del__ = close
+
+    @property
+    def copies_size(self):
+        """Bytes of device memory that copies of 16 bits of 8-bit matrices take; 0: there are none, and weights may be changed without a word."""
+        check_open(self._handle)
+        return self._lib.mlaf_layer_copies_size(self._handle)
+
+    @explained()
+    def weights_changed(self, stream=None):
+        """Weights were changed in place: makes the copies of 16 bits anew, on PyTorch's current stream or `stream`, behind what is there, without
+        waiting. Later calls on that stream and replays of captured graphs take them; no call may run on another one meanwhile."""
+        context.of_call(self._ctx)
+        check_open(self._handle)
+        tensor = next(iter(self._held[0].values()))
+        stream = (current_stream(tensor) if stream is None else int(getattr(stream, "cuda_stream", stream))) or None
+        self._ctx.check(self._lib.mlaf_layer_weights_changed(self._handle, stream))
 
     # --- a call ---
     def _cache(self, cache):
