@@ -82,9 +82,10 @@ TEST(lengths_round_trip) {
     mlaf_lengths_print(&l, text);
     assert_string_equal(text, list[i].printed);
   }
-  static const char *const wrong[] = {"", "equal,1", "uniform,0", "uniform:1", "normal:1", "normal:0,1", "normal:nan,1", "normal:1,17",
-                                      "lognormal", "lognormal:", "lognormal:1", "lognormal:1,", "lognormal:0,1", "lognormal:17,1",
-                                      "lognormal:1,4.1", "lognormal:1,-1", "lognormal:1,inf", "lognormal:1,1,0", "lognormal:1,1,x",
+  static const char *const wrong[] = {"", "equal,1", "uniform,0", "uniform:1", "normal:1", "normal:0,1",
+                                      "normal:nan,1", "normal:1,17", "lognormal", "lognormal:", "lognormal:1",
+                                      "lognormal:1,", "lognormal:0,1", "lognormal:17,1", "lognormal:1,4.1",
+                                      "lognormal:1,-1", "lognormal:1,inf", "lognormal:1,1,0", "lognormal:1,1,x",
                                       "lognormal:1,1,2 ", "log-normal:1,1"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     mlaf_lengths l;
