@@ -20,7 +20,8 @@ typedef struct mlaf_lengths {
 } mlaf_lengths;
 
 #define MLAF_LENGTHS_TEXT_MAX 64
-/* "equal", "uniform[,SEED]", "normal:MEAN,STD[,SEED]", "lognormal:MEAN,SIGMA[,SEED]"; six digits of a number count. E_ARG says what is accepted. */
+/* "equal", "uniform[,SEED]", "normal:MEAN,STD[,SEED]", "lognormal:MEAN,SIGMA[,SEED]"; six digits of a number count. E_ARG says
+ * what is accepted. */
 mlaf_status mlaf_lengths_parse(const char *text, mlaf_lengths *out, mlaf_err *err);
 /* Canonical: parse(print(l)) is l, and equal texts mean equal lengths. */
 void mlaf_lengths_print(const mlaf_lengths *l, char out[MLAF_LENGTHS_TEXT_MAX]);
