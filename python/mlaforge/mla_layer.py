@@ -4,7 +4,7 @@ import ctypes
 from . import context, numbered
 from .cache_format import PAIR_16, of_bytes_in_two, refusal, taken_by
 from .calls import DTYPES as VIEWS, current_stream
-from .context import _struct
+from .context import _real, _struct
 from .entry import entry, explained
 from .fields import PAGE_SIZE
 from .library import I32, I64, PTR, LayerArgs, LayerDesc, LayerStage, LayerWeight, PlanInfo, PlanOpts, fast, library
@@ -159,7 +159,8 @@ class Layer:
         named = {_last_words(name): tensor for name, tensor in weights.items()}
         hidden, q_a, fused, self._dtype, matrices = _shape(named, dtype)
         kv_b = named.get("kv_b_proj.weight")
-        if scale is not None and not scale > 0:
+        softmax_scale = None if scale is None else _real("scale", scale)
+        if softmax_scale is not None and not softmax_scale > 0:
             fail(f"scale is {scale}, must be positive, or None for (nope + rope) ** -0.5")
         q_rank = 0 if q_a is None else q_a.shape[0] - (rank + rope if fused else 0)
         self._hidden, self._row, self._rank, self._rope = hidden, rank + rope, rank, rope
@@ -202,7 +203,7 @@ class Layer:
                        ctx_max=last, table_width=table_width, prefill_tokens=prefill_tokens, prefill_chunk=prefill_chunk,
                        prefill_crossover=prefill_crossover, q_scale_beta=q_scale_beta, q_scale_original=q_scale_original, eps=eps,
                        cache_format=kind, cache_scale=None if cache_scale is None else cache_scale.data_ptr(),
-                       scale=0.0 if scale is None else scale, plan=ctypes.addressof(plan),
+                       scale=softmax_scale or 0.0, plan=ctypes.addressof(plan),
                        weights=list(ENCODINGS).index(matrices) + 1 if matrices in ENCODINGS else 0, **table, **index)
         listed = [_weight(name, tensor, self._dtype, matrices, of_index) for name, tensor in weights.items()
                   if len(tensor.shape) in (1, 2) and (indexes or _last_words(name).split(".")[0] not in INDEX_MODULES)]
@@ -239,7 +240,7 @@ class Layer:
         return self._lib.mlaf_layer_copies_size(self._handle)
 
     @explained()
-    def weights_changed(self, stream=None):
+    def weights_changed(self, *, stream=None):
         """Weights were changed in place: makes the copies of 16 bits anew, on PyTorch's current stream or `stream`, behind what is there, without
         waiting. Later calls on that stream and replays of captured graphs take them; no call may run on another one meanwhile."""
         context.of_call(self._ctx)
