@@ -55,7 +55,7 @@ local rooms = {
   { "compile", "^runtime/compile/.*%.c$", c_faults, 4, "^compile/" },
   { "bundle", "^runtime/bundle/.*%.c$", c_faults, 3, "^bundle/" },
   { "tune", "^runtime/tune/.*%.c$", c_faults, 2, "^tune/" },
-  { "plan", "^runtime/plan/.*%.c$", c_faults, 2, "^plan/|^tune/test_tune_api" },
+  { "plan", "^runtime/plan/.*%.c$", c_faults, 2, "^plan/|^tune/test_tune_api|^ops/mla_decode/test_(pools|index_lists)" },
   { "layer", "^runtime/layer/.*%.c$", c_faults, 2, "^layer/" },
   { "gen", "^gen/[%w_/]+%.lua$", lua_faults, 4, "^gen/test_gen", "" },
   { "kernels", "^templates/.*%.hip%.in$", kernel_faults, 5, "^kernels/test_kernels|^ops/.*/kernels", "golden" },

@@ -71,13 +71,14 @@ enum {
    * And a layer whose calls (not prefills) may have more than 128 tokens keeps 16-bit copies of some matrices where that was
    * measured to be faster (tuning/layer-stages.tsv, docs/layer.md: on Hopper q_a_proj and kv_a_proj_with_mqa, 2 (L + R + P) d
    * bytes, with q_b_proj, 2 H (N + P) L bytes, or o_proj, 2 H V d bytes, by the rank's heads H). They are made when the layer is
-   * created, in device memory that it allocates, as MLAF_LAYER_KEEP_16's are. Where there is no memory it does without. */
+   * created, in device memory that it allocates, as MLAF_LAYER_KEEP_16's are. Where there is no memory it does without. Who
+   * changes weights in place calls mlaf_layer_weights_changed. */
   MLAF_LAYER_DEQUANT_MANY = 1u << 10, /* deprecated: accepted and ignored until 1.0 */
   MLAF_LAYER_KEEP_16 = 1u << 11,    /* all matrices are dequantised when the layer is created, in device memory that it
                                       * allocates: 2 bytes for each weight of this rank. A call goes by these or by 8 bits,
                                       * whichever is estimated to be faster for its tokens; with MLAF_PLAN_BATCH_INVARIANT
                                       * every call by these. The weights must be there when the layer is created; who changes
-                                      * them makes the layer anew */
+                                      * them calls mlaf_layer_weights_changed */
   MLAF_LAYER_DEQUANT_NEVER = 1u << 12, /* products by 8 bits alone: no weight is rounded, except an 8-bit
                                       * kv_b_proj's in a prefill. E_ARG with MLAF_LAYER_KEEP_16 */
   /* The next three are about an indexer. */
@@ -182,13 +183,21 @@ MLAF_API mlaf_status mlaf_layer_problem_at(const mlaf_layer_desc *desc, int join
 
 /* Check weights, and make every plan that may be wanted (layers of one shape share them: the second costs microseconds).
  * Weights and tables stay where they are and must outlive the layer. Nothing is copied but matrices of 8 bits
- * (MLAF_LAYER_KEEP_16, MLAF_LAYER_KEEP_NEVER), from the weights as they are now.
+ * (MLAF_LAYER_KEEP_16, MLAF_LAYER_KEEP_NEVER), from the weights as they are now; mlaf_layer_weights_changed makes them anew.
  * Errors: E_ARG (the field, or the weight that is missing or wrong, by its name), those of mlaf_plan_for; the detail is in
  * mlaf_ctx_last_message. */
 MLAF_API mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights,
                                        size_t n_weights, mlaf_layer **out);
 /* None of its launches may be in flight. NULL is allowed. */
 MLAF_API void mlaf_layer_destroy(mlaf_layer *layer);
+
+/* Bytes of device memory that the layer's 16-bit copies of 8-bit matrices take; 0: it has none. Thread-safe. */
+MLAF_API size_t mlaf_layer_copies_size(const mlaf_layer *layer);
+/* Weights were changed in place: launches on `stream` (the device's; NULL: its default one), behind all that is there, make the
+ * layer's 16-bit copies from them anew, and return without waiting. Later calls on that stream, and replays of graphs captured
+ * before, take the new ones. None of the layer's calls may run on another stream meanwhile. A layer without copies launches
+ * nothing. Legal in graph capture. Failures: those of a launch; the detail is in mlaf_ctx_last_message. Thread-safe. */
+MLAF_API mlaf_status mlaf_layer_weights_changed(const mlaf_layer *layer, void *stream);
 
 enum {
   /* Set for all layers of a step but the first: block_table, seq_lens and qo_indptr say what they said at the call before on this

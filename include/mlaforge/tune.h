@@ -39,7 +39,8 @@ typedef struct mlaf_tune_opts {
   uint64_t seed;          /* of verification and timing data; 0: 1 */
   mlaf_tune_progress_fn progress;
   void *progress_user;
-  const char *lengths;    /* of the timed requests: "equal" (NULL), "uniform[,SEED]", "normal:MEAN,STD[,SEED]" (times ctx) */
+  const char *lengths;    /* of the timed requests: "equal" (NULL), "uniform[,SEED]", "normal:MEAN,STD[,SEED]" (times ctx),
+                           * "lognormal:MEAN,SIGMA[,SEED]" (times ctx; of the logarithm) */
 } mlaf_tune_opts;
 #define MLAF_TUNE_OPTS_INIT \
   { sizeof(mlaf_tune_opts), 0, 0, MLAF_TUNE_PRUNED, 0.0, 0, NULL, NULL, NULL }

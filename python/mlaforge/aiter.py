@@ -4,7 +4,7 @@ import math
 from . import cache_format, context, mla_prefill, torch_state
 from .entry import FAULTS, Arguments, entry
 from .host import adopt, given
-from .tensors import check_page, dtype_name, empty, fail, is_bytes
+from .tensors import check_page, dtype_name, empty, fail, is_bytes, whole
 
 
 def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale=None,
@@ -62,7 +62,7 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
         ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale, stream, workspace, q, cache, o, lse, *tables,
                  rope_style=rope_style, rope_table=rope_table, unsaid=True)
     except FAULTS as why:
-        _DECODE.explain(why, not ctx.emulated, (), locals())
+        _DECODE.explain(why, ctx, (), locals())
     return o, lse
 
 
@@ -83,7 +83,7 @@ def _out_columns(kv_buffer, head_dim_v):
         return kv_buffer[0].shape[-1]
     if head_dim_v is None:
         fail("o is None, and one tensor holds all columns of the cache: head_dim_v, those of o, is wanted (512, say)")
-    return head_dim_v
+    return whole("head_dim_v", head_dim_v, 1, 512)
 
 
 def _outputs(ctx, q, kv_buffer, o, lse, head_dim_v):

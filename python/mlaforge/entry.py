@@ -2,6 +2,7 @@
 import ctypes
 import functools
 import inspect
+import math
 import os
 import re
 
@@ -20,7 +21,7 @@ WORDS = {"the cache": ("kv_cache", "kv_buffer", "k_buffer", "k_cache", "cache"),
          "ckv": ("k_cache", "kv_buffer", "kv"), "extra_ckv": ("extra_k_cache",), "keys": ("cache",), "w_scale": ("weights_scale",),
          "extra": ("extra_k_cache",), "extra_indices": ("extra_indices_in_kvcache",), "q_scale": ("descale_q",), "kv_scale": ("descale_k",)}
 LENGTHS = {"topk": "indices", "extra_topk": "extra_indices"}  # members of C's structs that count a tensor's columns
-FAULTS = (MlafError, AttributeError, TypeError, IndexError, KeyError, ValueError, ZeroDivisionError, OverflowError, ctypes.ArgumentError)
+FAULTS = (RuntimeError, AttributeError, TypeError, IndexError, KeyError, ValueError, ZeroDivisionError, OverflowError, ctypes.ArgumentError)
 MOST = (1 << 31) - 1
 
 
@@ -37,8 +38,12 @@ class Arguments:
         if unknown:
             raise TypeError(f"{function.__qualname__} has no {', '.join(sorted(unknown))}")
 
-    def explain(self, why, on_gpu, args, named):
-        """Raises `why` in the caller's words: the library's message with the argument's name, or the first argument that is not of its kind."""
+    def explain(self, why, ctx, args, named):
+        """Raises `why` in the caller's words: the library's message with the argument's name, or the first argument that is not of its kind.
+        ctx: the call's context; None: it has none."""
+        if ctx is not None and not hasattr(ctx, "emulated"):
+            fail(f"ctx is {ctx!r}, must be a mlaforge.Context, or None for the default one")
+        on_gpu = ctx is not None and not ctx.emulated
         detail = self._renamed(why.detail) if isinstance(why, MlafError) else ""
         name, other, rest = detail.partition(" is of another type")
         tensor_of = dict(zip(self.parameters, args), **named).get(name) if other else None
@@ -87,6 +92,8 @@ def check(name, kind, value, on_gpu=False):
     elif kind is float:
         if isinstance(value, str) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
             fail(f"{name} is {value!r}, must be a number")
+        if math.prod(getattr(value, "shape", ())) != 1:
+            fail(f"{name} has the shape {tuple(value.shape)}, must be a number")
     elif kind is str:
         if not isinstance(value, (str, bytes, os.PathLike)):
             fail(f"{name} is {value!r}, must be a string")
@@ -125,7 +132,7 @@ def explained(**kinds):
             try:
                 return function(*args, **named)
             except FAULTS as why:
-                arguments.explain(why, False, args, named)
+                arguments.explain(why, None, args, named)
         return call
     return decorate
 
@@ -155,6 +162,6 @@ def entry(**kinds):
             try:
                 return _adopted(ctx, function, names, args, named) if ctx.emulated else function(*args, **named)
             except FAULTS as why:
-                arguments.explain(why, not ctx.emulated, args, named)
+                arguments.explain(why, ctx, args, named)
         return call
     return decorate

@@ -233,7 +233,7 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
         ctx.call(causal, 0, length, scale, stream, workspace, q, cache, out, lse, block_table, cache_seqlens, unsaid=True)
         out, lse = _with_empty(ctx, out, lse, empty_lse, stream)
     except FAULTS as why:
-        _FLASH.explain(why, not ctx.emulated, (), locals())
+        _FLASH.explain(why, ctx, (), locals())
     return given((out, lse))
 
 
@@ -292,7 +292,7 @@ def flash_mla_sparse_fwd(q, kv, indices, sm_scale, d_v=512, attn_sink=None, topk
                         attn_sink=attn_sink)
         out, lse = _with_empty(ctx, out, lse, empty_lse, stream)
     except FAULTS as why:
-        _SPARSE.explain(why, not ctx.emulated, (), locals())
+        _SPARSE.explain(why, ctx, (), locals())
     return given((out, None, lse))
 
 

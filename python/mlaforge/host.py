@@ -2,6 +2,7 @@
 import collections.abc
 import ctypes
 import numbers
+import operator
 import sys
 
 from .errors import MlafError
@@ -60,6 +61,12 @@ class HostArray:
 
     def stride(self):
         return self._strides
+
+    def __float__(self):
+        return float(self.array)
+
+    def __index__(self):
+        return operator.index(self.array)
 
     def element_size(self):
         return self._item

@@ -4,7 +4,7 @@ import ctypes
 from . import context, numbered
 from .cache_format import PAIR_16, of_bytes_in_two, refusal, taken_by
 from .calls import DTYPES as VIEWS, current_stream
-from .context import _struct
+from .context import _real, _struct
 from .entry import entry, explained
 from .fields import PAGE_SIZE
 from .library import I32, I64, PTR, LayerArgs, LayerDesc, LayerStage, LayerWeight, PlanInfo, PlanOpts, fast, library
@@ -25,6 +25,8 @@ SIZE = ctypes.c_size_t
 _SIGNATURES = {
     "mlaf_layer_create": (ctypes.c_int, [PTR, PTR, PTR, SIZE, PTR]),
     "mlaf_layer_destroy": (None, [PTR]),
+    "mlaf_layer_copies_size": (SIZE, [PTR]),
+    "mlaf_layer_weights_changed": (ctypes.c_int, [PTR, PTR]),
     "mlaf_layer_workspace_size": (SIZE, [PTR, PTR]),
     "mlaf_layer_prefill_crossover": (I64, [PTR, I64]),
     "mlaf_layer_prefill_words": (SIZE, [PTR, I32, PTR, PTR]),
@@ -123,7 +125,7 @@ class Layer:
     keep_16: True: matrices of 8 bits are made ones of 16 here, too, once: 2 bytes a weight of device memory beside PyTorch's. Calls of many
     tokens then take what layers of 16 bits take; with batch_invariant all calls do. None: some matrices, where that was measured to be faster
     (Hopper, more than 128 tokens): 40 to 265 MB of a DeepSeek-V3 layer (docs/layer.md). False: nothing is kept. Who changes weights in place
-    makes the layer anew, or keeps nothing.
+    calls weights_changed(), or keeps nothing.
     rows_anywhere: slots may be other rows that a call attends to than its requests' last ones.
     q_scale_beta, q_scale_original: queries times 1 + beta ln(1 + floor(position / original)), llama_4_scaling of the configs of Mistral-Large-3
     and Mistral-Small-4. 0: they are not scaled.
@@ -157,7 +159,8 @@ class Layer:
         named = {_last_words(name): tensor for name, tensor in weights.items()}
         hidden, q_a, fused, self._dtype, matrices = _shape(named, dtype)
         kv_b = named.get("kv_b_proj.weight")
-        if scale is not None and not scale > 0:
+        softmax_scale = None if scale is None else _real("scale", scale)
+        if softmax_scale is not None and not softmax_scale > 0:
             fail(f"scale is {scale}, must be positive, or None for (nope + rope) ** -0.5")
         q_rank = 0 if q_a is None else q_a.shape[0] - (rank + rope if fused else 0)
         self._hidden, self._row, self._rank, self._rope = hidden, rank + rope, rank, rope
@@ -200,7 +203,7 @@ class Layer:
                        ctx_max=last, table_width=table_width, prefill_tokens=prefill_tokens, prefill_chunk=prefill_chunk,
                        prefill_crossover=prefill_crossover, q_scale_beta=q_scale_beta, q_scale_original=q_scale_original, eps=eps,
                        cache_format=kind, cache_scale=None if cache_scale is None else cache_scale.data_ptr(),
-                       scale=0.0 if scale is None else scale, plan=ctypes.addressof(plan),
+                       scale=softmax_scale or 0.0, plan=ctypes.addressof(plan),
                        weights=list(ENCODINGS).index(matrices) + 1 if matrices in ENCODINGS else 0, **table, **index)
         listed = [_weight(name, tensor, self._dtype, matrices, of_index) for name, tensor in weights.items()
                   if len(tensor.shape) in (1, 2) and (indexes or _last_words(name).split(".")[0] not in INDEX_MODULES)]
@@ -229,6 +232,22 @@ class Layer:
             self._handle = None
 
     __del__ = close
+
+    @property
+    def copies_size(self):
+        """Bytes of device memory that copies of 16 bits of 8-bit matrices take; 0: there are none, and weights may be changed without a word."""
+        check_open(self._handle)
+        return self._lib.mlaf_layer_copies_size(self._handle)
+
+    @explained()
+    def weights_changed(self, *, stream=None):
+        """Weights were changed in place: makes the copies of 16 bits anew, on PyTorch's current stream or `stream`, behind what is there, without
+        waiting. Later calls on that stream and replays of captured graphs take them; no call may run on another one meanwhile."""
+        context.of_call(self._ctx)
+        check_open(self._handle)
+        tensor = next(iter(self._held[0].values()))
+        stream = (current_stream(tensor) if stream is None else int(getattr(stream, "cuda_stream", stream))) or None
+        self._ctx.check(self._lib.mlaf_layer_weights_changed(self._handle, stream))
 
     # --- a call ---
     def _cache(self, cache):

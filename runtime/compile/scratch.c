@@ -12,10 +12,11 @@
 
 enum { NEEDED = 8 << 20 }; /* bytes; the largest kernels of today write one MiB */
 
-/* Below an absolute path only: a compiler would take a relative one from the folder it works in. */
+/* Below an absolute path only: a compiler would take a relative one from the folder it works in. And LLVM writes random digits in
+ * place of each % of a name. */
 static const char *parent(void) {
   const char *tmp = getenv("TMPDIR");
-  return tmp && tmp[0] == '/' ? tmp : "/tmp";
+  return tmp && tmp[0] == '/' && !strchr(tmp, '%') ? tmp : "/tmp";
 }
 
 /* E_IO from errno. */

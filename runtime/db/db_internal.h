@@ -44,6 +44,8 @@ struct mlaf_db {
 /* --- open.c --- */
 /* Turn the handle's SQLite error into a status whose detail says what happened to `what` and how to fix it. */
 mlaf_status mlaf_db_fail(mlaf_db *db, mlaf_err *err, const char *what);
+/* E_DB: the file is damaged, and how what is whole in it is saved. */
+mlaf_status mlaf_db_fail_damaged(const char *path, const char *cause, mlaf_err *err);
 mlaf_status mlaf_db_refuse_write(const mlaf_db *db, mlaf_err *err);
 
 /* Open what is no file: an empty store in memory, with the schema. */

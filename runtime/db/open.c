@@ -15,7 +15,7 @@ static const char fix_damaged[] =
     "save what its pages hold with: mlaforge db merge '%s' --db '%s.saved'; then put that in its place: rm -f '%s-wal' '%s-shm'; "
     "mv '%s' '%s.damaged'; mv '%s.saved' '%s'";
 
-static mlaf_status fail_damaged(const char *path, const char *cause, mlaf_err *err) {
+mlaf_status mlaf_db_fail_damaged(const char *path, const char *cause, mlaf_err *err) {
   char fix[MLAF_ERR_MAX / 2];
   snprintf(fix, sizeof fix, fix_damaged, path, path, path, path, path, path, path, path);
   return mlaf_fail(err, MLAF_E_DB, "tuning database '%s' is damaged (%s): %s", path, cause, fix);
@@ -27,7 +27,7 @@ mlaf_status mlaf_db_fail(mlaf_db *db, mlaf_err *err, const char *what) {
   const char *text = sqlite3_errmsg(db->sql), *path = db->path;
   switch (code & 0xff) {
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB: return fail_damaged(path, text, err);
+    case SQLITE_NOTADB: return mlaf_db_fail_damaged(path, text, err);
     case SQLITE_ERROR: /* our own SQL on our own schema: only a damaged or hand-edited file gets here */
     case SQLITE_CONSTRAINT:
       if (db->newer)
@@ -35,7 +35,7 @@ mlaf_status mlaf_db_fail(mlaf_db *db, mlaf_err *err, const char *what) {
                          "tuning database '%s' needs a newer mlaforge (%s while %s): use that one, or name "
                          "another file with --db",
                          path, text, what);
-      return fail_damaged(path, text, err);
+      return mlaf_db_fail_damaged(path, text, err);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return mlaf_fail(err, MLAF_E_DB,
@@ -138,7 +138,7 @@ static mlaf_status inspect_raw(const char *path, bool *suspect, mlaf_err *err) {
   *suspect = false;
   if (n == 0) return MLAF_OK; /* empty: new */
   if ((size_t)n < sizeof head && memcmp(head, "SQLite format 3", (size_t)n < 15 ? (size_t)n : 15) == 0)
-    return fail_damaged(path, "cut short inside its header", err);
+    return mlaf_db_fail_damaged(path, "cut short inside its header", err);
   if (memcmp(head, "SQLite format 3", 16) != 0)
     return mlaf_fail(err, MLAF_E_DB,
                      "'%s' is not a tuning database but %s: name another file with --db; it was not touched (if it was one and "
@@ -300,7 +300,7 @@ static mlaf_status settle(mlaf_db *db, off_t size, mlaf_err *err) {
   if (mlaf_db_parse(db->sql, "PRAGMA quick_check(1)", 0, &s) != SQLITE_OK || mlaf_db_step(s) != SQLITE_ROW)
     status = mlaf_db_fail(db, err, "checking it");
   else if (strcmp((const char *)sqlite3_column_text(s, 0), "ok") != 0)
-    status = fail_damaged(db->path, (const char *)sqlite3_column_text(s, 0), err);
+    status = mlaf_db_fail_damaged(db->path, (const char *)sqlite3_column_text(s, 0), err);
   sqlite3_finalize(s);
   return status;
 }

@@ -7,10 +7,9 @@
 
 mlaf_status mlaf_db_damaged_row(mlaf_db *db, const char *what, mlaf_err *err) {
   if (sqlite3_errcode(db->sql) == SQLITE_NOMEM) return mlaf_db_fail(db, err, "reading a row"); /* which may well be whole */
-  return mlaf_fail(err, MLAF_E_DB,
-                   "tuning database '%s' is damaged (a %s holds values no mlaforge writes): move it aside with: "
-                   "mv '%s' '%s.damaged'",
-                   db->path, what, db->path, db->path);
+  char cause[64];
+  snprintf(cause, sizeof cause, "a %s holds values no mlaforge writes", what);
+  return mlaf_db_fail_damaged(db->path, cause, err);
 }
 
 static mlaf_status collect_samples(mlaf_db *db, sqlite3_stmt *s, mlaf_sample **list, size_t *n, mlaf_err *err) {

@@ -42,14 +42,13 @@ typedef struct copy {
   layer_tensor *to;
   layer_extent size;
 } copy;
-enum { COPIES = LAYER_MATRICES + 1 };
 
 static void add_copy(const layer_shape *s, layer_kind stage, const layer_tensor *from, layer_tensor *to, copy *list, int *n) {
   list[(*n)++] = (copy){layer_dequant_of(stage), from, to, layer_matrix(s, stage)};
 }
 
 /* Those of the products of hidden states; their number. */
-static int list_a(const mlaf_layer *l, layer_tensor *qkv_a, layer_tensor *q_a, layer_tensor *kv_a, copy list[COPIES]) {
+static int list_a(const mlaf_layer *l, layer_tensor *qkv_a, layer_tensor *q_a, layer_tensor *kv_a, copy list[LAYER_COPIES]) {
   const layer_shape *s = &l->shape;
   const layer_weights *w = &l->weights;
   int n = 0;
@@ -62,7 +61,7 @@ static int list_a(const mlaf_layer *l, layer_tensor *qkv_a, layer_tensor *q_a, l
   return n;
 }
 
-static int list_copies(const mlaf_layer *l, layer_weights *to, copy list[COPIES]) {
+static int list_copies(const mlaf_layer *l, layer_weights *to, copy list[LAYER_COPIES]) {
   const layer_shape *s = &l->shape;
   const layer_weights *w = &l->weights;
   int n = list_a(l, &to->qkv_a, &to->q_a, &to->kv_a, list);
@@ -78,39 +77,59 @@ static size_t bytes_of(const copy *c) {
   return (bytes + LAYER_ALIGN - 1) / LAYER_ALIGN * LAYER_ALIGN;
 }
 
-static mlaf_status make_copy(mlaf_ctx *ctx, const layer_shape *s, const mlaf_plan_opts *opts, const copy *c, void *y) {
+static mlaf_status make_copy(mlaf_ctx *ctx, const layer_shape *s, const mlaf_plan_opts *opts, const copy *c, void *y,
+                             layer_copies *to) {
   mlaf_point p;
   mlaf_err err;
-  mlaf_plan *plan = NULL;
-  mlaf_dequant_args args;
   const mlaf_registry_how how = {.quiet = true};
   mlaf_status st = err.status = layer_point(s, c->kind, 1, &p, &err);
   if (st) return mlaf_shared_report(ctx->shared, &err);
-  st = mlaf_registry_get(ctx, &p, opts, &how, &plan);
+  st = mlaf_registry_get(ctx, &p, opts, &how, &to->made[to->n].plan);
   if (st) return st;
-  layer_fill_dequant(c->from, c->size.rows, y, &args);
-  st = mlaf_plan_run(plan, mlaf_plan_op(plan), &args, NULL);
-  mlaf_plan_release(plan);
+  mlaf_dequant_args *args = &to->made[to->n++].args;
+  layer_fill_dequant(c->from, c->size.rows, y, args);
   *c->to = (layer_tensor){.data = y, .stride = c->size.columns};
+  return MLAF_OK;
+}
+
+/* The launches wait for all that is before them on the stream: that may be what wrote the weights. */
+static mlaf_status run_copies(const layer_copies *copies, void *stream) {
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < copies->n; i++)
+    st = mlaf_plan_run_behind(copies->made[i].plan, &copies->made[i].args, stream);
   return st;
 }
 
 static mlaf_status make_copies(mlaf_ctx *ctx, const mlaf_plan_opts *opts, const layer_shape *s, const copy *list, int n,
-                               void **memory) {
-  size_t bytes = 0;
-  for (int i = 0; i < n; i++) bytes += bytes_of(&list[i]);
-  mlaf_status st = mlaf_mem_alloc(ctx, bytes, memory);
-  char *at = *memory;
+                               layer_copies *to) {
+  for (int i = 0; i < n; i++) to->bytes += bytes_of(&list[i]);
+  mlaf_status st = mlaf_mem_alloc(ctx, to->bytes, &to->memory);
+  char *at = to->memory;
   for (int i = 0; !st && i < n; i++) {
-    st = make_copy(ctx, s, opts, &list[i], at);
+    st = make_copy(ctx, s, opts, &list[i], at, to);
     at += bytes_of(&list[i]);
   }
+  if (!st) st = run_copies(to, NULL);
   return st ? st : mlaf_sync(ctx, NULL);
 }
 
-static void free_copies(const mlaf_layer *layer, void **memory) {
-  if (*memory) mlaf_ops(layer->shared->dev)->mem_free(layer->shared->dev, *memory, &(mlaf_err){MLAF_OK, ""});
-  *memory = NULL;
+static void free_copies(const mlaf_layer *layer, layer_copies *copies) {
+  if (copies->memory)
+    mlaf_ops(layer->shared->dev)->mem_free(layer->shared->dev, copies->memory, &(mlaf_err){MLAF_OK, ""});
+  for (int i = 0; i < copies->n; i++) mlaf_plan_release(copies->made[i].plan);
+  *copies = (layer_copies){.memory = NULL};
+}
+
+size_t mlaf_layer_copies_size(const mlaf_layer *layer) {
+  size_t bytes = layer->copies.bytes;
+  for (int alt = 0; alt < LAYER_ALTERNATIVES; alt++) bytes += layer->kept[alt].bytes;
+  return bytes;
+}
+
+mlaf_status mlaf_layer_weights_changed(const mlaf_layer *layer, void *stream) {
+  mlaf_status st = run_copies(&layer->copies, stream);
+  for (int alt = 0; !st && alt < LAYER_ALTERNATIVES; alt++) st = run_copies(&layer->kept[alt], stream);
+  return st;
 }
 
 /* Prefills take the copies where there are any, and none are made for them alone: there the other matrices are dequantised in
@@ -123,7 +142,7 @@ void layer_keep(mlaf_ctx *ctx, const mlaf_plan_opts *plan, mlaf_layer *layer) {
   layer_shape *s = &layer->shape;
   layer_weights *w = &layer->weights;
   for (int alt = ALT_KEPT_A; alt <= ALT_KEPT_O; alt++) {
-    copy list[COPIES];
+    copy list[LAYER_COPIES];
     int n = 0;
     if (!may_keep(s, (layer_alternative)alt)) continue;
     if (alt == ALT_KEPT_A) n = list_a(layer, &w->qkv_a_16, &w->q_a_16, &w->kv_a_16, list);
@@ -162,19 +181,19 @@ static double estimate(const mlaf_layer *l, layer_form form, int64_t tokens) {
 /* Copies serve the tokens that tuning/layer-stages.tsv says where estimates are missing or not asked; nothing is dequantised
  * then. */
 static bool is_better(const mlaf_layer *layer, layer_form form, int64_t tokens) {
-  const layer_alternative alt = layer->copies ? ALT_COPIES_16 : ALT_DEQUANT_WEIGHTS;
+  const layer_alternative alt = layer->copies.memory ? ALT_COPIES_16 : ALT_DEQUANT_WEIGHTS;
   const double own = estimate(layer, form, tokens), other = estimate(layer->alternative, form, tokens);
   const double margin = layer->shape.choices.by_default[alt].margin;
   if (alt == ALT_DEQUANT_WEIGHTS && !layer_takes(&layer->alternative->shape, alt, tokens)) return false;
   if (margin > 0 && own > 0 && other > 0) return own > margin * other;
-  return layer->copies && tokens >= layer->shape.choices.by_default[alt].from;
+  return layer->copies.memory && tokens >= layer->shape.choices.by_default[alt].from;
 }
 
 /* Batch-invariant: one of the two serves all calls, and copies were asked for. */
 static bool serves(const mlaf_layer *layer, layer_form form, int64_t tokens) {
   const layer_choice stored = layer->shape.choices.stored[layer_class_of(tokens)];
   if (layer->shape.invariant) return true;
-  return stored && !layer->copies ? stored >> ALT_DEQUANT_WEIGHTS & 1 : is_better(layer, form, tokens);
+  return stored && !layer->copies.memory ? stored >> ALT_DEQUANT_WEIGHTS & 1 : is_better(layer, form, tokens);
 }
 
 void layer_alternative_choose(mlaf_layer *layer) {
@@ -207,7 +226,7 @@ static mlaf_status make(mlaf_ctx *ctx, const mlaf_plan_opts *plan, mlaf_layer *l
   else memcpy(other->shape.choices.stored, layer->shape.choices.stored, sizeof layer->shape.choices.stored);
   st = layer_plans_make(ctx, &other->shape, &other->plans);
   if (!st && layer->shape.d.flags & MLAF_LAYER_KEEP_16) {
-    copy list[COPIES];
+    copy list[LAYER_COPIES];
     const int n = list_copies(layer, &other->weights, list);
     st = make_copies(ctx, plan, &layer->shape, list, n, &layer->copies);
   }

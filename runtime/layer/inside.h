@@ -258,14 +258,26 @@ bool layer_fuses_v_out(const layer_shape *s, const layer_plans *p, const layer_s
 
 /* --- alternative.c: a layer of 8-bit matrices, and the same one by 16 bits --- */
 
+/* Copies of 16 bits in one piece of device memory, and the launches that make them from the weights as they are. */
+enum { LAYER_COPIES = LAYER_MATRICES + 1 };
+typedef struct layer_copies {
+  void *memory; /* NULL: there are none */
+  size_t bytes;
+  int n;
+  struct {
+    mlaf_plan *plan;
+    mlaf_dequant_args args;
+  } made[LAYER_COPIES];
+} layer_copies;
+
 struct mlaf_layer {
   mlaf_shared *shared; /* where messages go; one reference */
   layer_shape shape;
   layer_weights weights;
   layer_plans plans;
   struct mlaf_layer *alternative; /* by matrices of 16 bits; NULL: none. It has none itself */
-  void *copies;                   /* MLAF_LAYER_KEEP_16: device memory of the alternative's matrices */
-  void *kept[LAYER_ALTERNATIVES]; /* device memory of the copies of ALT_KEPT_A and those behind it */
+  layer_copies copies;            /* MLAF_LAYER_KEEP_16: the alternative's matrices */
+  layer_copies kept[LAYER_ALTERNATIVES]; /* those of ALT_KEPT_A and behind it */
   bool by_alternative[LAYER_FORMS][LAYER_CLASSES]; /* whether it serves calls of so many tokens */
 };
 /* Makes the alternative where the description allows one. A failure is an error with MLAF_LAYER_KEEP_16 alone; it is reported. */

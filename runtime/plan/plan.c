@@ -300,3 +300,23 @@ mlaf_status mlaf_plan_run_into(const mlaf_plan *plan, const mlaf_op *op, const v
   err.status = st;
   return mlaf_shared_report(plan->shared, &err);
 }
+
+mlaf_status mlaf_plan_run_behind(const mlaf_plan *plan, const void *args, void *stream) {
+  mlaf_err err;
+  mlaf_visit visit;
+  mlaf_prepared prepared;
+  mlaf_device *dev = plan->shared->dev;
+  const mlaf_device_ops *ops = mlaf_ops(dev);
+  const mlaf_loaded *l = plan->from.loaded;
+  mlaf_status st = ops->enter ? ops->enter(dev, &visit, &err) : MLAF_OK;
+  if (!st) {
+    st = mlaf_loaded_check(l, mlaf_loaded_knob(l), args, &err);
+    if (!st) st = mlaf_loaded_prepare(l, mlaf_loaded_knob(l), args, &prepared, &err);
+    if (!st && prepared.n) prepared.launches[0].flags &= ~(uint32_t)MLAF_LAUNCH_OVERLAPS;
+    for (size_t i = 0; !st && i < prepared.n; i++) st = ops->launch(dev, stream, &prepared.launches[i], &err);
+    if (ops->leave) ops->leave(dev, &visit);
+  }
+  if (!st) return MLAF_OK;
+  err.status = st;
+  return mlaf_shared_report(plan->shared, &err);
+}

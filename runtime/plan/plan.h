@@ -38,6 +38,9 @@ const mlaf_kernel_ref *mlaf_plan_kernel(const mlaf_plan *plan);
 
 /* mlaf_run of a plan whose operation is `op`; E_ARG (a failure is reported) where it is another's. */
 mlaf_status mlaf_plan_run(const mlaf_plan *plan, const mlaf_op *op, const void *args, void *stream);
+/* A run of a plan whose operation has no workspace: its first kernel begins when all that was launched before it is over and
+ * seen, also where the kernel's constants are what that wrote. */
+mlaf_status mlaf_plan_run_behind(const mlaf_plan *plan, const void *args, void *stream);
 /* Launches go into `to`, which is of that stream; NULL: they are made at once. */
 mlaf_status mlaf_plan_run_into(const mlaf_plan *plan, const mlaf_op *op, const void *args, mlaf_series *to, void *stream);
 /* Makes the first form of arguments in their second one (op/calls.h), where the caller keeps the result: the launch that writes

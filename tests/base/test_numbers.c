@@ -1,4 +1,6 @@
 /* Numbers as text under a locale whose decimal point is a comma: what this library reads and writes has a point. */
+#include <math.h>
+
 #include "base/base.h"
 #include "base/comma.h"
 #include "cmocka_all.h"
@@ -59,13 +61,60 @@ TEST(base_has_a_point) {
 }
 
 TEST(lengths_round_trip) {
-  mlaf_lengths l;
-  char text[MLAF_LENGTHS_TEXT_MAX];
-  mlaf_err err = {MLAF_OK, ""};
-  if (mlaf_lengths_parse("normal:1,0.5,7", &l, &err)) fail_msg("%s", err.text);
-  assert_true(l.mean == 1 && l.std == 0.5 && l.seed == 7);
-  mlaf_lengths_print(&l, text);
-  assert_string_equal(text, "normal:1,0.5,7");
+  static const struct {
+    const char *text, *printed;
+    mlaf_lengths l;
+  } list[] = {
+      {"equal", "equal", {MLAF_LENGTHS_EQUAL, 0, 0, 0}},
+      {"uniform", "uniform", {MLAF_LENGTHS_UNIFORM, 0, 0, 1}},
+      {"normal:1,0.5,7", "normal:1,0.5,7", {MLAF_LENGTHS_NORMAL, 1, 0.5, 7}},
+      {"lognormal:1,0.8", "lognormal:1,0.8", {MLAF_LENGTHS_LOGNORMAL, 1, 0.8, 1}},
+      {"lognormal:0.50,.25,9", "lognormal:0.5,0.25,9", {MLAF_LENGTHS_LOGNORMAL, 0.5, 0.25, 9}},
+      {"normal:0.12345678,1", "normal:0.123457,1", {MLAF_LENGTHS_NORMAL, 0.123457, 1, 1}}, /* what is printed is what was read */
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    mlaf_lengths l;
+    char text[MLAF_LENGTHS_TEXT_MAX];
+    mlaf_err err = {MLAF_OK, ""};
+    if (mlaf_lengths_parse(list[i].text, &l, &err)) fail_msg("%s", err.text);
+    const mlaf_lengths *w = &list[i].l;
+    if (l.kind != w->kind || l.mean != w->mean || l.std != w->std || l.seed != w->seed) fail_msg("%s", list[i].text);
+    mlaf_lengths_print(&l, text);
+    assert_string_equal(text, list[i].printed);
+  }
+  static const char *const wrong[] = {"", "equal,1", "uniform,0", "uniform:1", "normal:1", "normal:0,1",
+                                      "normal:nan,1", "normal:1,17", "lognormal", "lognormal:", "lognormal:1",
+                                      "lognormal:1,", "lognormal:0,1", "lognormal:17,1", "lognormal:1,4.1",
+                                      "lognormal:1,-1", "lognormal:1,inf", "lognormal:1,1,0", "lognormal:1,1,x",
+                                      "lognormal:1,1,2 ", "log-normal:1,1"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    mlaf_lengths l;
+    mlaf_err err = {MLAF_OK, ""};
+    if (mlaf_lengths_parse(wrong[i], &l, &err) != MLAF_E_ARG) fail_msg("'%s' was taken", wrong[i]);
+    assert_non_null(strstr(err.text, "lognormal:MEAN,SIGMA"));
+  }
+}
+
+static int by_length(const void *a, const void *b) { return *(const int32_t *)a - *(const int32_t *)b; }
+
+/* Median and quantiles of a drawn batch are the distribution's; the longest one stays a number of tokens. */
+TEST(lengths_of_servers) {
+  enum { N = 20000, CTX = 10000 };
+  static int32_t x[N], again[N];
+  const mlaf_lengths l = {MLAF_LENGTHS_LOGNORMAL, 1, 0.8, 3};
+  mlaf_lengths_draw(&l, CTX, N, x);
+  mlaf_lengths_draw(&l, CTX, N, again);
+  assert_memory_equal(x, again, sizeof x);
+  double sum = 0;
+  for (int i = 0; i < N; i++) sum += x[i];
+  qsort(x, N, sizeof *x, by_length);
+  assert_true(fabs(sum / N / CTX - 1) < 0.03);
+  assert_true(fabs(x[N / 2] / (CTX * exp(-0.32)) - 1) < 0.03);
+  assert_true(fabs(x[N / 100 * 99] / (CTX * exp(0.8 * 2.326 - 0.32)) - 1) < 0.08);
+  assert_true(x[0] >= 1 && x[N - 1] <= CTX * exp(0.8 * 4 - 0.32));
+  const mlaf_lengths wide = {MLAF_LENGTHS_LOGNORMAL, 16, 4, 1};
+  mlaf_lengths_draw(&wide, 1 << 24, N, x);
+  for (int i = 0; i < N; i++) assert_in_range(x[i], 1, 80 << 24);
 }
 
 /* Tuning text as shipped: taken, and given back the same. */

@@ -203,6 +203,12 @@ static bool closed_scratch(const char *dir) { return setenv("TMPDIR", "/sys", 1)
 static bool full_scratch(const char *dir) {
   return own_mounts() && mount("none", dir, "tmpfs", 0, "size=64k") == 0 && setenv("TMPDIR", dir, 1) == 0;
 }
+static bool percent_scratch(const char *dir) {
+  char *path = mlaf_format("%s/50%%off", dir);
+  const bool made = path && mkdir(path, 0700) == 0 && setenv("TMPDIR", path, 1) == 0;
+  free(path);
+  return made;
+}
 static bool no_bytes(const char *dir) { return limit(RLIMIT_FSIZE, 0); }
 static bool few_bytes(const char *dir) { return limit(RLIMIT_FSIZE, 64 << 10); }
 static bool few_files(const char *dir) { return limit(RLIMIT_NOFILE, TOO_FEW + 2); }
@@ -235,6 +241,7 @@ static const surroundings all_surroundings[] = {
     {"scratch folder that cannot be written", closed_scratch, MLAF_E_IO, "name another folder with TMPDIR"},
     {"full scratch folder", full_scratch, MLAF_E_IO,
      "No space left on device (free some space or name another folder with TMPDIR)"},
+    {"scratch folder with a % in its name", percent_scratch, MLAF_OK, NULL},
     {"file-size limit 0", no_bytes, MLAF_E_IO, "File too large (raise the file-size limit: ulimit -f)"},
     {"file-size limit 64 KiB", few_bytes, MLAF_E_IO, "File too large (raise the file-size limit: ulimit -f)"},
     {"limit of open files", few_files, MLAF_E_IO, "ulimit -n"},

@@ -303,4 +303,32 @@ TEST(edited_rows_are_not_used) {
   free(good);
 }
 
+/* A row that is no good says how the others are saved, and they are. */
+TEST(damaged_rows_are_left_behind) {
+  db_dir *d = *state;
+  sqlite3 *raw;
+  mlaf_sample *list = NULL;
+  size_t n = 0;
+  mlaf_err err;
+  mlaf_db_merged merged = {0};
+  fill(d->path);
+  assert_int_equal(sqlite3_open(d->path, &raw), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(raw, "UPDATE sample SET ns = 1 WHERE id = 2", NULL, NULL, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_close(raw), SQLITE_OK);
+  mlaf_db *db = open_db(d->path);
+  const mlaf_device_info dev = make_device("d");
+  const mlaf_point p = problem_at(0);
+  assert_int_equal(mlaf_db_samples(db, &dev, &p, &list, &n, &err), MLAF_E_DB);
+  if (!strstr(err.text, "(a sample holds values no mlaforge writes): save what its pages hold with: mlaforge db merge"))
+    fail_msg("%s", err.text);
+  char other[160];
+  snprintf(other, sizeof other, "%s.saved", d->path);
+  mlaf_db *to = open_db(other);
+  if (mlaf_db_merge(to, db, &merged, &err)) fail_msg("%s", err.text);
+  assert_int_equal(merged.samples, PROBLEMS * VARIANTS - 1);
+  assert_int_equal(merged.left_out, 1);
+  mlaf_db_close(to);
+  mlaf_db_close(db);
+}
+
 TESTS_EACH(db_dir_setup, db_dir_teardown)

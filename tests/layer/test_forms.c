@@ -140,7 +140,11 @@ TEST(scaled_queries_are_another_scale) {
   toy t;
   toy_open(&t, toys[0]);
   t.l.q_beta = 0.25, t.l.q_original = ORIGINAL;
-  double *y[MLAF_FORMS];
+  double *y[MLAF_FORMS], q[4 * 32 + 1] = {[4 * 32] = 3};
+  mlaf_err err;
+  assert_int_equal(t.l.heads * (t.l.nope + t.l.rope), 4 * 32);
+  assert_int_equal(mlaf_form_queries(&t.l, t.x, 12, q, &err), MLAF_OK);
+  assert_true(q[4 * 32] == 3); /* what lies behind them is not scaled */
   for (int f = 0; f < MLAF_FORMS; f++) y[f] = run(&t, f, FILLED, steps);
   for (int f = 1; f < MLAF_FORMS; f++)
     assert_true(apart(y[f] + FILLED * t.l.hidden, y[0] + FILLED * t.l.hidden, NEW * t.l.hidden) < 1e-12);

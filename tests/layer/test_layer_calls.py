@@ -231,7 +231,10 @@ class LayerTest(unittest.TestCase):
         finally:
             type(self).rows = kept
         self.assertEqual(len({",e4m3fnuz," in s["problem"] for s in layer.stages() if s["name"] in ("q_a", "kv_a", "q_b", "o_proj")}), 1)
+        self.assertEqual(layer.copies_size, 2 * sum(math.prod(SHAPES[name]) for name in ("q_a_proj", "kv_a_proj_with_mqa", "q_b_proj", "o_proj")))
         layer.close()
+        with self.assertRaisesRegex(mlaforge.MlafError, "closed"):
+            layer.weights_changed()
         with self.assertRaisesRegex(mlaforge.MlafError, "MLAF_LAYER_DEQUANT_NEVER"):
             self.make(weights, batch=1, keep_16=True, dequant_many=False)
         layer = self.make(weights, batch=1, keep_16=False)  # keeps nothing, and may dequantise
@@ -240,6 +243,28 @@ class LayerTest(unittest.TestCase):
         for missing, why in (("o_proj.weight_scale_inv", "o_proj.weight_scale_inv is missing"), ("o_proj.weight", "is missing among")):
             with self.assertRaisesRegex(Exception, why):
                 self.make({k: w for k, w in weights.items() if not k.endswith(missing)}, batch=1)
+
+    def test_weights_changed_in_place(self):
+        """Copies of 16 bits are of the weights as they were until the layer is told. Batch-invariant calls always go by copies."""
+        self.rng = random.Random(8)  # the others keep their draws
+        matrices = "q_a_proj", "kv_a_proj_with_mqa", "q_b_proj", "kv_b_proj", "o_proj"
+        layers, cache = [], Buffer(self.ctx, (PAGES, PAGE, R + P), "bfloat16", [0] * (PAGES * PAGE * (R + P)))
+        drawn = [self.of_8_bits(*matrices)[0] for _ in range(2)]
+        for weights in drawn:
+            layers.append(self.make(weights, batch=1, keep_16=True, batch_invariant=True))
+        zero, one = self.ints("int64", [0]), self.ints("int32", [1])
+        args = Buffer(self.ctx, (1, D), "bfloat16", [bf16(self.rng.gauss(0, 1)) for _ in range(D)]), zero, zero, cache, one, self.ints("int32", [0], 1, 1)
+        old, want = (values(layer(*args)) for layer in layers)
+        for name, tensor in drawn[0].items():
+            self.ctx.write(tensor.data_ptr(), drawn[1][name].read())
+        self.assertEqual(values(layers[0](*args)), old)
+        layers[0].weights_changed()
+        self.assertEqual(values(layers[0](*args)), want)
+        self.assertNotEqual(old, want)
+        for layer in layers:
+            layer.close()
+        self.layer.weights_changed()  # of 16 bits: nothing is copied
+        self.assertEqual(self.layer.copies_size, 0)
 
     def test_dtype_where_no_weight_says_it(self):
         self.rng = random.Random(6)  # the others keep their draws

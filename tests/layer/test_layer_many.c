@@ -48,7 +48,7 @@ static void run(rig *r, const model *m, const layer_choice *choice, const uint16
   int64_t positions[T], slots[T];
   int32_t schedule[WORDS];
   mlaf_layer *layer = choice ? make_layer_as(r, m, *choice) : make_layer(r, m);
-  if (layer->copies) memset(layer->by_alternative, true, sizeof layer->by_alternative); /* whatever estimates say */
+  if (layer->copies.memory) memset(layer->by_alternative, true, sizeof layer->by_alternative); /* whatever estimates say */
   r->seed = 11; /* each gets the same cache */
   begin(r, m, layer, &(step){.batch = B, .q = 1, .past = {59, 49, 29}}, &c);
   for (int b = 0, t = 0; b < B; b++)
@@ -164,7 +164,7 @@ static void keep(rig *r, mlaf_layer *layer, layer_alternative alt, int64_t from)
   layer->shape.d.plan = &opts;
   must(r, layer_plans_make(r->ctx, &layer->shape, &layer->plans), "plans");
   layer->shape.d.plan = NULL;
-  assert_true(layer->shape.keeps >> alt & 1 && layer->kept[alt]);
+  assert_true(layer->shape.keeps >> alt & 1 && layer->kept[alt].memory);
 }
 
 static double apart(const uint16_t (*x)[HIDDEN], const uint16_t (*y)[HIDDEN]) {
@@ -294,6 +294,64 @@ TEST(keeps_nothing) {
   assert_int_equal(mlaf_layer_create(r->ctx, &d, NULL, 0, &layer), MLAF_E_ARG);
   mlaf_ctx_last_message(r->ctx, why, sizeof why);
   assert_non_null(strstr(why, "MLAF_LAYER_KEEP_NEVER"));
+}
+
+/* The weights of `from`, byte for byte, where those of `to` lie. */
+static void overwrite(rig *r, const model *to, const model *from) {
+  static char bytes[2 << 16];
+  for (size_t i = 0; i < to->n; i++) {
+    const mlaf_layer_weight *w = &to->list[i];
+    const bool scale = strstr(w->name, "scale_inv"), matrix = !scale && w->rows > 1;
+    const size_t size = (size_t)(w->rows * w->cols) * (scale ? 4 : matrix ? 1 : 2);
+    assert_true(size <= sizeof bytes && !strcmp(w->name, from->list[i].name));
+    get(r, bytes, from->list[i].data, size);
+    must(r, mlaf_mem_write(r->ctx, (void *)(uintptr_t)w->data, bytes, size), "weights");
+  }
+}
+
+/* Weights that were changed in place: what was copied is the old ones' until the layer is told, then the new ones'. */
+TEST(copies_are_made_anew) {
+  static uint16_t want[ONES][HIDDEN], old[ONES][HIDDEN], stale[ONES][HIDDEN], y[ONES][HIDDEN];
+  rig *r = *state;
+  for (int by_itself = 0; by_itself < 2; by_itself++) {
+    model m, other;
+    make_model(r, &m, 128, MLAF_LAYER_PAIRS, 0);
+    narrow_all(r, &m);
+    make_model(r, &other, 128, MLAF_LAYER_PAIRS, 0);
+    narrow_all(r, &other);
+    m.desc.batch_max = other.desc.batch_max = ONES;
+    m.desc.flags |= by_itself ? 0 : MLAF_LAYER_KEEP_16, other.desc.flags = m.desc.flags;
+    const size_t bytes = sizeof(uint16_t) * ONES * (size_t)(m.d.q_rank + m.d.rank + m.d.rope);
+    char *const c = malloc(bytes);
+    assert_non_null(c);
+    mlaf_layer *layer[2];
+    for (int i = 0; i < 2; i++) {
+      const model *of = i ? &other : &m;
+      layer[i] = by_itself ? make_layer_as(r, of, 0) : make_layer(r, of);
+      assert_int_equal(mlaf_layer_copies_size(layer[i]) != 0, !by_itself);
+      if (by_itself)
+        for (int alt = ALT_KEPT_A; alt <= ALT_KEPT_O; alt++) keep(r, layer[i], (layer_alternative)alt, 1);
+      else memset(layer[i]->by_alternative, true, sizeof layer[i]->by_alternative); /* whatever estimates say */
+      assert_true(mlaf_layer_copies_size(layer[i]) >= 2 * (size_t)(m.d.q_rank + m.d.rank + m.d.rope) * HIDDEN);
+    }
+    run_ones(r, &m, layer[0], old, c, bytes);
+    run_ones(r, &other, layer[1], want, c, bytes);
+    overwrite(r, &m, &other);
+    run_ones(r, &m, layer[0], stale, c, bytes);
+    assert_memory_not_equal(stale, want, sizeof want);
+    must(r, mlaf_layer_weights_changed(layer[0], NULL), "mlaf_layer_weights_changed");
+    run_ones(r, &m, layer[0], y, c, bytes);
+    assert_memory_equal(y, want, sizeof want);
+    assert_memory_not_equal(old, want, sizeof want);
+    mlaf_layer_destroy(layer[0]), mlaf_layer_destroy(layer[1]);
+    m.desc.flags = MLAF_LAYER_KEEP_NEVER;
+    mlaf_layer *none = make_layer(r, &m);
+    assert_int_equal(mlaf_layer_copies_size(none), 0);
+    must(r, mlaf_layer_weights_changed(none, NULL), "mlaf_layer_weights_changed");
+    mlaf_layer_destroy(none);
+    free(c);
+    free_model(&m), free_model(&other);
+  }
 }
 
 /* Copies that data says are taken are taken, whatever estimates say. */

@@ -76,6 +76,30 @@ test("one long request is split, a full device is not", function()
   ok(best("mla_decode:h16,b512,s4096").knob <= 2, "B=512: %s", best("mla_decode:h16,b512,s4096").name)
 end)
 
+test("keys that are rotated as they are read cost instructions", function()
+  local text = "mla_decode:h16,b64,s4096,bf16"
+  local plain, rotated = first_of(text, "mfma_reg", 1), first_of(text .. ",rope_pairs", "mfma_reg_rotate", 1)
+  ok(rotated.decode.cost.wave.issue > plain.decode.cost.wave.issue, "%g for %g", rotated.decode.cost.wave.issue,
+    plain.decode.cost.wave.issue)
+end)
+
+test("a ring of 8-bit weights begins once, and each further iteration costs more than that", function()
+  local begin, most = {}, 0
+  for _, d in ipairs({ 2048, 8192, 16384 }) do
+    for _, v in ipairs(space.variants(problem.parse(("mla_o_proj:d%d,h16,v128,bf16,e4m3fn,t32"):format(d)), "sm_90a")) do
+      local per_sm, rows, split = v.name:match("^ring_fp8:.*per_sm=(%d),rows=(%d+),split=(%d)")
+      if rows and not v.rejected then
+        local cost, n = v.project.cost, -(-(-(-d // rows) * split) // (132 * per_sm)) // 1
+        local ns = cost.begin_ns - 0.1 * cost.chain_ns
+        begin[n], most = begin[n] or ns, math.max(most, n)
+        ok(math.abs(ns - begin[n]) < 1e-6, "%s: %g and %g ns with %d iterations", v.name, ns, begin[n], n)
+      end
+    end
+  end
+  ok(most >= 2, "no variant has a second iteration")
+  ok(begin[1] > 0 and begin[2] - begin[1] > begin[1], "%g ns, and %g with a second iteration", begin[1], begin[2])
+end)
+
 test("few heads: bound by memory, within 2x of the bytes at sustained bandwidth", function()
   local ns = best("mla_decode:h16,b128,s8192").model_ns
   ok(ns > 250e3 and ns < 600e3, "guide 3.2: 289 us realistic, got %g us", ns / 1000)

@@ -529,6 +529,8 @@ static void make_and_run_layer(const void *how) {
                 mlaf_layer_prefill_schedule(layer, 1, &one, &one, words, 64) == MLAF_E_ARG, "a layer without prefill", 0, "");
   }
   if (!st) st = run_layer(ctx, layer, zeros, out, BYTES);
+  if (!st) st = mlaf_layer_weights_changed(layer, NULL);
+  require(st || !mlaf_layer_copies_size(layer), "copies of weights of 16 bits", 0, "");
   if (st) check_failure(ctx, "a layer", st);
   mlaf_layer_destroy(layer);
   mlaf_mem_free(ctx, zeros);

@@ -1,4 +1,5 @@
 """Every public callable, over the emulator: it has a docstring, and refuses wrong arguments by their names."""
+import array
 import inspect
 import math
 import re
@@ -113,6 +114,7 @@ class Entries(EmulatorTest):
                                   out=new(T, 128), kv_len=8)
         for x in (layer, chunked):
             yield x.schedule, dict(new_tokens=[1, 2], context_tokens=[3, 4])
+        yield layer.weights_changed, {}
         yield layer.stages, dict(batch=1, q_len=1, kv_len=8)
         yield layer.workspace_size, dict(batch=1, q_len=1, kv_len=8, pages=1)
         yield layer.prefill_crossover, dict(context_tokens=100)
@@ -176,6 +178,26 @@ class Entries(EmulatorTest):
         self.assertRegex(self.said(m.mla_decode_fwd, **decode, rope_style="neox"), "^rope_style is 'neox' and rope_table None: .* wants both")
         self.assertRegex(self.said(m.mla_decode_fwd, **{**decode, "kv_buffer": new(4, PAGE, 1, C, dtype="float16")}), "^kv_buffer is float16, must be bfloat16")
         self.assertRegex(self.said(m.mla_decode_fwd, **decode, page_size=8), "^page_size is 8, kv_buffer's shape says 16")
+
+    def test_contexts_scales_and_columns(self):
+        """A device's name for a context; a number in an array; columns that are no number of columns."""
+        new = self.new
+        decode = dict(q=new(T, H, C), kv_buffer=new(4, PAGE, 1, C), qo_indptr=self.ints(0, 1, 2), kv_indptr=self.ints(0, 1, 2),
+                      kv_indices=self.ints(0, 1), kv_last_page_lens=self.ints(3, 4), max_seqlen_q=1)
+        flash = dict(q=new(T, 1, H, C), k_cache=new(4, PAGE, 1, C), block_table=new(2, 1, dtype="int32"), cache_seqlens=self.ints(3, 4), head_dim_v=R)
+        sparse = dict(q=new(T, H, C), kv=new(8, 1, C), indices=new(T, 1, 4, dtype="int32"), sm_scale=1, d_v=R)
+        for call, good in ((mlaforge.mla_decode_fwd, {**decode, "o": new(T, H, R)}), (mlaforge.flash_mla_with_kvcache, flash),
+                           (mlaforge.flash_mla_sparse_fwd, sparse), (mlaforge.Layer, self.layer_arguments()),
+                           (mlaforge.merge_attn_states, {n: new(2, H, 32) for n in ("output", "prefix_output", "prefix_lse", "suffix_output", "suffix_lse")})):
+            for bad in ("emu:gfx942", 3):
+                with self.subTest(call=call.__name__, bad=bad), self.assertRaisesRegex(mlaforge.MlafError, f"ctx is {bad!r}, must be a mlaforge.Context"):
+                    call(**good, ctx=bad)
+        for columns in (-1, 0, 513, 1 << 40, -1 << 63, 1.5):
+            self.assertRegex(self.said(mlaforge.mla_decode_fwd, **decode, o=None, head_dim_v=columns), f"^head_dim_v is {columns}, must be")
+        self.assertRegex(self.said(mlaforge.mla_decode_fwd, **decode, o=new(T, H, R), sm_scale=new(4)), "^sm_scale is .*, must be a number")
+        for number in (array.array("f", [0.5]), [0.1]):
+            with self.assertRaisesRegex((mlaforge.MlafError, TypeError), "^(MLAF_E_ARG: )?scale is "):
+                mlaforge.Layer(ctx=self.ctx, **{**self.layer_arguments(), "scale": number})
 
     def test_a_workspace_is_named(self):
         """It stands behind * in every call that takes one."""

@@ -161,6 +161,12 @@ class HostArrays(unittest.TestCase):
         with self.assertRaisesRegex(mlaforge.MlafError, "out lies on another device"):
             mlaforge.mla_q_scale(q, positions, out=abroad, ctx=self.ctx)
 
+    def test_a_number_in_an_array(self):
+        class One(Array):
+            def __float__(self):
+                return struct.unpack("f", self.read())[0]
+        self.assertEqual(float(mlaforge.host.adopt(self.ctx, "scale", One((), "float32", [0.5]))), 0.5)
+
     def test_an_empty_array(self):
         q, positions = Array((0, 2, 16), "bfloat16", []), Array((0,), "int64", [])
         self.assertIs(mlaforge.mla_q_scale(q, positions, ctx=self.ctx), q)
