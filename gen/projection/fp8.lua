@@ -170,7 +170,8 @@ local function ring(of, fields)
         end
         if alone and v.pass > 64 then return "of 128 tokens one warpgroup alone is slower than two of 64" end
         local tall = TALL[v.rows]
-        if tall and (not tall[v.pass] or p.tokens > v.pass) then
+        local folded = v.rows == 192 and v.pass == 128 and of.product(p).norm == 1
+        if tall and (not tall[v.pass] and not folded or p.tokens > v.pass) then
           return ("tiles of %d outputs are for one pass, of %s tokens: else they are not faster"):format(v.rows,
             v.rows == 128 and "128" or "32 or 64")
         end

@@ -5,6 +5,7 @@
 local plan = {}
 
 local STATIC_LDS = 49152
+local NARROW = 96          -- tokens that passes of 128 by weights of 8 bits multiply where there are no more
 local SHORT, WIDE = 512, 64 -- values of a sum whose W is there before x is asked for; outputs of a tile
 local SM_BYTES, SM_RESERVED, STAGES_MOST = 233472, 1024, 16 -- shared memory of a Hopper SM, and of it for each block
 -- Registers of a thread: of three warpgroups at launch, and of the two that multiply once the third, of loaders, has kept
@@ -235,7 +236,8 @@ function plan.ring_fp8(s)
   if lds + SM_RESERVED > SM_BYTES // s.per_sm then return refuse("%d bytes of a stage, %d blocks of an SM", stage, s.per_sm) end
   if s.per_sm < plan.PER_SM_MOST then lds = math.max(lds, SM_BYTES // (s.per_sm + 1) // 128 * 128) end
   local lends = s.tokens > 64 and math_groups > 1 or s.tokens == 64 and groups == 3
-  if lends and (s.tokens > 64 and math_groups > 2 or s.per_sm > 1) then
+  local folded = s.tokens > 64 and groups == 3 and s.norm == 1 -- no sums apart of a step, so that three have the registers
+  if lends and (s.tokens > 64 and math_groups > 2 and not folded or s.per_sm > 1) then
     return refuse("%d tokens, %d warpgroups, %d blocks of an SM: loaders lend registers to two, of 64 tokens to three", s.tokens,
       math_groups, s.per_sm)
   end
@@ -247,7 +249,8 @@ function plan.ring_fp8(s)
   if lends then regs = { { "all that a launch gives", lending.launched } } end
   local limit = 65536 // (threads * ceil_div(s.tokens + 64 + (s.norm == 1 and 16 or 0), 8) * 8)
   return { groups = groups, stage = stage, stages = stages, threads = threads, lds = lds, barriers_at = at, gain_at = behind,
-    lends = lends, lent = lending.lent, kept = lending.kept, scales_at = behind + gain, regs = regs,
+    folded = folded, narrow = lends and s.tokens > NARROW and NARROW or nil, lends = lends, lent = lending.lent,
+    kept = lending.kept, scales_at = behind + gain, regs = regs,
     blocks = lends and 1 or math.max(1, math.min(SM_BYTES // (lds + SM_RESERVED), limit)) }
 end
 

@@ -52,10 +52,13 @@ enum {
   MLAF_KERNEL_NORMED = 2048,
   /* A LISTS kernel whose blocks take the lists of tokens z, z + grid z, ... one after the other. */
   MLAF_KERNEL_LIST_TURNS = 4096,
+  /* A projection that wants boxes of x with no more rows than there are tokens: a box that reaches beyond its tensor takes longer
+   * to copy. */
+  MLAF_KERNEL_X_ROWS = 8192,
   /* All that a compiler's code object may say. */
   MLAF_KERNEL_KNOWN = MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS | MLAF_KERNEL_MEETS | MLAF_KERNEL_FITS | MLAF_KERNEL_SCALES |
                       MLAF_KERNEL_WANTS_L1 | MLAF_KERNEL_SECOND | MLAF_KERNEL_THIRD | MLAF_KERNEL_INVARIANT |
-                      MLAF_KERNEL_LISTS | MLAF_KERNEL_NORMED | MLAF_KERNEL_LIST_TURNS
+                      MLAF_KERNEL_LISTS | MLAF_KERNEL_NORMED | MLAF_KERNEL_LIST_TURNS | MLAF_KERNEL_X_ROWS
 };
 
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions, the inner one dense. */

@@ -43,32 +43,19 @@ typedef struct copy {
   layer_extent size;
 } copy;
 
-static void add_copy(const layer_shape *s, layer_kind stage, const layer_tensor *from, layer_tensor *to, copy *list, int *n) {
-  list[(*n)++] = (copy){layer_dequant_of(stage), from, to, layer_matrix(s, stage)};
-}
-
-/* Those of the products of hidden states; their number. */
-static int list_a(const mlaf_layer *l, layer_tensor *qkv_a, layer_tensor *q_a, layer_tensor *kv_a, copy list[LAYER_COPIES]) {
+static void add_copy(const mlaf_layer *l, int i, layer_tensor *to, copy *list, int *n) {
   const layer_shape *s = &l->shape;
-  const layer_weights *w = &l->weights;
-  int n = 0;
-  if (s->d.q_rank && s->joined) {
-    add_copy(s, STAGE_QKV_A, &w->qkv_a, qkv_a, list, &n);
-  } else {
-    if (s->d.q_rank) add_copy(s, STAGE_Q_A, &w->q_a, q_a, list, &n);
-    add_copy(s, STAGE_KV_A, &w->kv_a, kv_a, list, &n);
-  }
-  return n;
+  list[(*n)++] = (copy){(layer_kind)(STAGE_DEQUANT_WEIGHTS + i), &l->weights.matrices[i], &to[i],
+                        layer_matrix(s, layer_matrices[i].product)};
 }
 
 static int list_copies(const mlaf_layer *l, layer_weights *to, copy list[LAYER_COPIES]) {
   const layer_shape *s = &l->shape;
-  const layer_weights *w = &l->weights;
-  int n = list_a(l, &to->qkv_a, &to->q_a, &to->kv_a, list);
-  add_copy(s, STAGE_Q_B, &w->q_b, &to->q_b, list, &n);
-  add_copy(s, STAGE_O_PROJ, &w->o, &to->o, list, &n);
+  int n = 0;
+  for (int i = 0; i < LAYER_MATRICES; i++)
+    if (layer_has_matrix(s, i)) add_copy(l, i, to->matrices, list, &n);
   if (layer_kv_b_bytes(s) == 1)
-    list[n++] = (copy){STAGE_DEQUANT_KV_B, &w->kv_b, &to->kv_b, {layer_kv_b_rows(s), s->d.rank}};
+    list[n++] = (copy){STAGE_DEQUANT_KV_B, &l->weights.kv_b, &to->kv_b, {layer_kv_b_rows(s), s->d.rank}};
   return n;
 }
 
@@ -140,14 +127,12 @@ static bool may_keep(const layer_shape *s, layer_alternative alt) {
 
 void layer_keep(mlaf_ctx *ctx, const mlaf_plan_opts *plan, mlaf_layer *layer) {
   layer_shape *s = &layer->shape;
-  layer_weights *w = &layer->weights;
   for (int alt = ALT_KEPT_A; alt <= ALT_KEPT_O; alt++) {
     copy list[LAYER_COPIES];
     int n = 0;
     if (!may_keep(s, (layer_alternative)alt)) continue;
-    if (alt == ALT_KEPT_A) n = list_a(layer, &w->qkv_a_16, &w->q_a_16, &w->kv_a_16, list);
-    else if (alt == ALT_KEPT_Q_B) add_copy(s, STAGE_Q_B, &w->q_b, &w->q_b_16, list, &n);
-    else add_copy(s, STAGE_O_PROJ, &w->o, &w->o_16, list, &n);
+    for (int i = 0; i < LAYER_MATRICES; i++)
+      if ((int)layer_matrices[i].kept == alt && layer_has_matrix(s, i)) add_copy(layer, i, layer->weights.copies, list, &n);
     if (!make_copies(ctx, plan, s, list, n, &layer->kept[alt])) s->keeps |= (uint8_t)(1 << alt);
     else free_copies(layer, &layer->kept[alt]);
   }

@@ -265,18 +265,6 @@ size_t layer_workspace(const mlaf_layer *layer, const mlaf_layer_args *a) {
 
 /* --- stages --- */
 
-static const layer_tensor *tensor_of(const mlaf_layer *l, layer_kind stage) {
-  const layer_weights *w = &l->weights;
-  return stage == STAGE_QKV_A ? &w->qkv_a : stage == STAGE_Q_A ? &w->q_a : stage == STAGE_KV_A ? &w->kv_a
-         : stage == STAGE_Q_B ? &w->q_b : &w->o;
-}
-
-static const layer_tensor *kept_of(const mlaf_layer *l, layer_kind product) {
-  const layer_weights *w = &l->weights;
-  return product == STAGE_QKV_A ? &w->qkv_a_16 : product == STAGE_Q_A ? &w->q_a_16 : product == STAGE_KV_A ? &w->kv_a_16
-         : product == STAGE_Q_B ? &w->q_b_16 : &w->o_16;
-}
-
 void layer_fill_w(const layer_tensor *w, mlaf_projection_args *out) {
   out->w = w->data;
   out->w_row_stride = w->stride;
@@ -290,7 +278,7 @@ static void fill_a(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *
   const layer_shape *s = &l->shape;
   out->x = a->hidden;
   out->x_token_stride = or_else(a->hidden_token_stride, s->d.hidden);
-  layer_fill_w(tensor_of(l, kind), out);
+  layer_fill_w(&l->weights.matrices[layer_matrix_of(kind)], out);
   out->y = kind == STAGE_KV_A ? behind(c, (size_t)s->d.q_rank * LAYER_ELEMENT) : c;
   out->y_token_stride = layer_c_row(s);
 }
@@ -300,7 +288,7 @@ static void fill_q_b(const mlaf_layer *l, const mlaf_layer_args *a, const void *
   const bool low = s->d.q_rank;
   out->x = low ? c : a->hidden;
   out->x_token_stride = low ? layer_c_row(s) : or_else(a->hidden_token_stride, s->d.hidden);
-  layer_fill_w(&l->weights.q_b, out);
+  layer_fill_w(&l->weights.matrices[MATRIX_Q_B], out);
   out->y = q;
   out->norm_weight = l->weights.q_norm;
   out->eps = s->d.eps;
@@ -488,7 +476,7 @@ void layer_fill_prefill(const mlaf_layer *l, const mlaf_layer_args *a, mlaf_chun
 
 static void fill_o_proj(const mlaf_layer *l, const mlaf_layer_args *a, const void *o, mlaf_projection_args *out) {
   out->x = o;
-  layer_fill_w(&l->weights.o, out);
+  layer_fill_w(&l->weights.matrices[MATRIX_O], out);
   out->y = a->out;
   out->y_token_stride = a->out_token_stride;
   out->residual = a->residual;
@@ -530,7 +518,8 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
   } else if (kind == STAGE_DEQUANT_KV_B) {
     layer_fill_dequant(&l->weights.kv_b, layer_kv_b_rows(&l->shape), behind(a->workspace, p.kv_b), &out->dequant);
   } else if (layer_is_dequant(kind)) {
-    layer_fill_dequant(tensor_of(l, stage), layer_matrix(&l->shape, stage).rows, behind(a->workspace, p.w), &out->dequant);
+    layer_fill_dequant(&l->weights.matrices[layer_matrix_of(stage)], layer_matrix(&l->shape, stage).rows,
+                       behind(a->workspace, p.w), &out->dequant);
   } else if (kind == STAGE_GATHER) {
     out->gather = (mlaf_gather_kv_b_args)MLAF_GATHER_KV_B_ARGS_INIT;
     fill_gather(l, a, &p, &out->gather);
@@ -559,7 +548,9 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
     else fill_a(l, stage, a, c, &out->projection);
     if (kind >= STAGE_PRODUCT_16) {
       const layer_tensor made = {.data = behind(a->workspace, p.w), .stride = layer_matrix(&l->shape, stage).columns};
-      layer_fill_w(layer_keeps(&l->shape, stage, z.tokens) ? kept_of(l, stage) : &made, &out->projection);
+      const int i = layer_matrix_of(stage);
+      const bool kept = layer_keeps(&l->shape, layer_matrices[i].kept, z.tokens);
+      layer_fill_w(kept ? &l->weights.copies[i] : &made, &out->projection);
     }
   }
   give_scratch(mlaf_plan_op(layer_plan_of(&l->shape, &l->plans, kind, &z))->calls, a, p.scratch, out);

@@ -17,8 +17,8 @@
 /* The form of a call: absorbed, for few tokens a request, or a prefill. */
 typedef enum layer_form { FORM_ABSORBED, FORM_PREFILL, LAYER_FORMS } layer_form;
 
-/* Matrices that may become 16 bits: those of qkv_a, q_a, kv_a, q_b and o_proj. */
-enum { LAYER_MATRICES = 5 };
+/* Matrices that may become 16 bits (layer_matrices). A layer has MATRIX_QKV_A, or MATRIX_KV_A and, with q_lora, MATRIX_Q_A. */
+enum { MATRIX_QKV_A, MATRIX_Q_A, MATRIX_KV_A, MATRIX_Q_B, MATRIX_O, LAYER_MATRICES };
 /* Kernels of a layer, and stages, which are one or several of them (layer_parts_of). A layer has either qkv_a or kv_a, with q_a
  * in front where there is a q_lora. */
 typedef enum layer_kind {
@@ -115,10 +115,8 @@ static inline bool layer_takes(const layer_shape *s, layer_alternative alt, int6
 static inline bool layer_dequantises_weights(const layer_shape *s, int64_t tokens) {
   return s->dequantises && layer_takes(s, ALT_DEQUANT_WEIGHTS, tokens);
 }
-/* True if the product's matrix is a copy of 16 bits that was made with the layer. Stored choices say nothing of it. */
-static inline bool layer_keeps(const layer_shape *s, layer_kind product, int64_t tokens) {
-  const layer_alternative alt = product == STAGE_O_PROJ ? ALT_KEPT_O : product == STAGE_Q_B ? ALT_KEPT_Q_B : ALT_KEPT_A;
-  if (alt == ALT_KEPT_A && product > STAGE_KV_A) return false;
+/* True if the layer multiplies by copies of that alternative that were made with it. Stored choices say nothing of it. */
+static inline bool layer_keeps(const layer_shape *s, layer_alternative alt, int64_t tokens) {
   return s->keeps >> alt & 1 && tokens >= s->choices.by_default[alt].from && tokens <= s->choices.by_default[alt].to;
 }
 /* A kernel that makes a matrix 16 bits, whose plan is for any number of tokens. */
@@ -134,8 +132,16 @@ const char *layer_operation(layer_kind kind);
 layer_value layer_output_of(layer_kind kind);
 /* The stage that a kernel of STAGE_DEQUANT_WEIGHTS or STAGE_PRODUCT_16 belongs to; others themselves. */
 layer_kind layer_stage_of(layer_kind kind);
-/* The kernel that makes the matrix of qkv_a, q_a, kv_a, q_b or o_proj 16 bits. */
-layer_kind layer_dequant_of(layer_kind product);
+/* Matrices that may become 16 bits. The i-th one's kernels are STAGE_DEQUANT_WEIGHTS + i, which makes it so, and
+ * STAGE_PRODUCT_16 + i. */
+typedef struct layer_matrix_row {
+  layer_kind product;
+  layer_alternative kept; /* by which a layer keeps a copy of it */
+} layer_matrix_row;
+extern const layer_matrix_row layer_matrices[LAYER_MATRICES];
+/* The index of a product's matrix; -1: of another stage. */
+int layer_matrix_of(layer_kind product);
+bool layer_has_matrix(const layer_shape *s, int i);
 /* The matrix of a product. */
 typedef struct layer_extent {
   int64_t rows, columns;
@@ -219,8 +225,7 @@ typedef struct layer_tensor {
 } layer_tensor;
 /* The rank's weights. */
 typedef struct layer_weights {
-  layer_tensor qkv_a, q_a, kv_a, q_b, kv_b, o; /* qkv_a, or kv_a and, with q_lora, q_a */
-  layer_tensor qkv_a_16, q_a_16, kv_a_16, q_b_16, o_16; /* copies, where the layer keeps them */
+  layer_tensor matrices[LAYER_MATRICES], copies[LAYER_MATRICES], kv_b; /* copies: of 16 bits, where the layer keeps them */
   const void *q_norm, *kv_norm;
   layer_tensor index_k, index_w, index_q; /* the indexer's */
   const float *index_norm, *index_bias;

@@ -337,13 +337,12 @@ static mlaf_status list_alternative(listing *l, const layer_shape *s, mlaf_err *
 
 /* Plans that make the copies that a layer keeps. */
 static mlaf_status list_copies(listing *l, const layer_shape *s, mlaf_err *err) {
-  const layer_kind made[] = {s->d.q_rank && s->joined ? STAGE_QKV_A : STAGE_KV_A, STAGE_Q_A, STAGE_Q_B, STAGE_O_PROJ};
   mlaf_status st = MLAF_OK;
   mlaf_point p;
   if (!(s->d.flags & MLAF_LAYER_KEEP_16)) return MLAF_OK;
-  for (int i = 0; !st && i < 4 && !l->found; i++) {
-    if (made[i] == STAGE_Q_A && (s->joined || !s->d.q_rank)) continue;
-    st = layer_point(s, layer_dequant_of(made[i]), 1, &p, err);
+  for (int i = 0; !st && i < LAYER_MATRICES && !l->found; i++) {
+    if (!layer_has_matrix(s, i)) continue;
+    st = layer_point(s, (layer_kind)(STAGE_DEQUANT_WEIGHTS + i), 1, &p, err);
     if (!st) found(l, &p);
   }
   if (!st && !l->found && layer_kv_b_bytes(s) == 1) {

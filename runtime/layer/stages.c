@@ -40,19 +40,25 @@ layer_value layer_output_of(layer_kind kind) { return stages[kind].output; }
 
 /* --- matrices that may become 16 bits --- */
 
-/* The products whose matrices may become 16 bits, in the order of STAGE_DEQUANT_WEIGHTS. */
-static const layer_kind products[LAYER_MATRICES] = {STAGE_QKV_A, STAGE_Q_A, STAGE_KV_A, STAGE_Q_B, STAGE_O_PROJ};
+const layer_matrix_row layer_matrices[LAYER_MATRICES] = {[MATRIX_QKV_A] = {STAGE_QKV_A, ALT_KEPT_A},
+                                                         [MATRIX_Q_A] = {STAGE_Q_A, ALT_KEPT_A},
+                                                         [MATRIX_KV_A] = {STAGE_KV_A, ALT_KEPT_A},
+                                                         [MATRIX_Q_B] = {STAGE_Q_B, ALT_KEPT_Q_B},
+                                                         [MATRIX_O] = {STAGE_O_PROJ, ALT_KEPT_O}};
 
-static int matrix_of(layer_kind kind) {
+int layer_matrix_of(layer_kind product) {
   for (int i = 0; i < LAYER_MATRICES; i++)
-    if (products[i] == kind) return i;
+    if (layer_matrices[i].product == product) return i;
   return -1;
 }
 
-layer_kind layer_dequant_of(layer_kind product) { return (layer_kind)(STAGE_DEQUANT_WEIGHTS + matrix_of(product)); }
+bool layer_has_matrix(const layer_shape *s, int i) {
+  const bool joined = s->d.q_rank && s->joined;
+  return i == MATRIX_QKV_A ? joined : i == MATRIX_KV_A ? !joined : i != MATRIX_Q_A || (s->d.q_rank && !joined);
+}
 
 layer_kind layer_stage_of(layer_kind kind) {
-  return kind < STAGE_DEQUANT_WEIGHTS ? kind : products[(kind - STAGE_DEQUANT_WEIGHTS) % LAYER_MATRICES];
+  return kind < STAGE_DEQUANT_WEIGHTS ? kind : layer_matrices[(kind - STAGE_DEQUANT_WEIGHTS) % LAYER_MATRICES].product;
 }
 
 layer_extent layer_matrix(const layer_shape *s, layer_kind stage) {
@@ -115,8 +121,8 @@ void layer_shape_set_absorb(layer_shape *s, bool absorbs) {
 
 /* A product by itself, by a copy that is kept, or behind the kernel that makes its matrix 16 bits. */
 static int product_parts(const layer_shape *s, layer_kind kind, int64_t tokens, layer_kind *out) {
-  const int i = matrix_of(kind);
-  if (i >= 0 && layer_keeps(s, kind, tokens)) return out[0] = (layer_kind)(STAGE_PRODUCT_16 + i), 1;
+  const int i = layer_matrix_of(kind);
+  if (i >= 0 && layer_keeps(s, layer_matrices[i].kept, tokens)) return out[0] = (layer_kind)(STAGE_PRODUCT_16 + i), 1;
   if (i < 0 || !layer_dequantises_weights(s, tokens)) return out[0] = kind, 1;
   out[0] = (layer_kind)(STAGE_DEQUANT_WEIGHTS + i);
   out[1] = (layer_kind)(STAGE_PRODUCT_16 + i);

@@ -208,13 +208,13 @@ static mlaf_status take_a(const layer_shape *s, const named *l, layer_weights *o
     return mlaf_fail(err, MLAF_E_ARG, "%.200s is given beside %.200s: one or the other is wanted", l->of[FUSED]->name,
                      (l->of[Q_A] ? l->of[Q_A] : l->of[KV_A])->name);
   if (l->of[FUSED]) {
-    const mlaf_status st = take(s, l, FUSED, d->q_rank + latent, d->hidden, &out->qkv_a, err);
-    out->kv_a = out->qkv_a; /* without q_lora it is that alone */
+    const mlaf_status st = take(s, l, FUSED, d->q_rank + latent, d->hidden, &out->matrices[MATRIX_QKV_A], err);
+    out->matrices[MATRIX_KV_A] = out->matrices[MATRIX_QKV_A]; /* without q_lora it is that alone */
     return st;
   }
-  mlaf_status st = d->q_rank ? take(s, l, Q_A, d->q_rank, d->hidden, &out->q_a, err) : MLAF_OK;
-  if (!st) st = take(s, l, KV_A, latent, d->hidden, &out->kv_a, err);
-  out->qkv_a = out->q_a;
+  mlaf_status st = d->q_rank ? take(s, l, Q_A, d->q_rank, d->hidden, &out->matrices[MATRIX_Q_A], err) : MLAF_OK;
+  if (!st) st = take(s, l, KV_A, latent, d->hidden, &out->matrices[MATRIX_KV_A], err);
+  out->matrices[MATRIX_QKV_A] = out->matrices[MATRIX_Q_A];
   return st;
 }
 
@@ -226,9 +226,10 @@ mlaf_status layer_weights_take(const layer_shape *s, const mlaf_layer_weight *li
   mlaf_status st = find(d, list, n, &l, err);
   if (!st) st = take_a(s, &l, out, err);
   if (!st && d->q_rank && norms) st = take_vector(&l, Q_A_NORM, d->q_rank, &out->q_norm, err);
-  if (!st) st = take_heads(s, &l, d->q_rank ? Q_B : Q_PROJ, d->nope + d->rope, d->q_rank ? d->q_rank : d->hidden, &out->q_b, err);
+  if (!st) st = take_heads(s, &l, d->q_rank ? Q_B : Q_PROJ, d->nope + d->rope, d->q_rank ? d->q_rank : d->hidden,
+                           &out->matrices[MATRIX_Q_B], err);
   if (!st && norms) st = take_vector(&l, KV_A_NORM, d->rank, &out->kv_norm, err);
   if (!st) st = take_heads(s, &l, KV_B, d->nope + d->v, d->rank, &out->kv_b, err);
-  if (!st) st = take_heads(s, &l, O_PROJ, d->v, d->hidden, &out->o, err);
+  if (!st) st = take_heads(s, &l, O_PROJ, d->v, d->hidden, &out->matrices[MATRIX_O], err);
   return st || !layer_indexes(s) ? st : take_index(s, &l, out, err);
 }

@@ -179,6 +179,7 @@ static void fill(const mlaf_point *p, const mlaf_projection_args *a, filled *f, 
 typedef struct mapped {
   const mlaf_product *p;
   const mlaf_projection_kernel_args *args;
+  bool x_rows; /* MLAF_KERNEL_X_ROWS */
 } mapped;
 
 /* The tensor a map wants, all heads side by side: a row of W reaches into the next rows then, which no box looks at. */
@@ -187,13 +188,14 @@ static mlaf_tensor tensor_of(const void *launch, const mlaf_map_want *want) {
   const mlaf_projection_kernel_args *a = ((const mapped *)launch)->args;
   const bool weights = want->of == MLAF_PROJECTION_MAP_W;
   const int64_t head = weights ? a->w_head : a->x_head;
+  const bool few = !weights && ((const mapped *)launch)->x_rows && a->tokens < (int64_t)want->rows;
   const int64_t columns = weights ? mlaf_product_w_columns(p) * mlaf_product_w_bytes(p) / 2 : p->inner; /* of 16 bits */
   return (mlaf_tensor){.data = weights ? a->w : a->x,
                        .cols = (uint64_t)((p->heads - 1) * head / 2 + columns),
                        .rows = (uint64_t)(!weights ? a->tokens : p->by_inputs ? p->inner : p->outer),
                        .row_stride = (uint64_t)(weights ? a->w_row : a->x_token),
                        .box_cols = want->cols,
-                       .box_rows = want->rows,
+                       .box_rows = few ? (uint32_t)a->tokens : want->rows,
                        .swizzle = want->swizzle};
 }
 
@@ -265,7 +267,8 @@ mlaf_status mlaf_projection_prepare(const mlaf_bound *b, uint32_t knob, const vo
     behind->args.cos = to->args.y;
     to = behind;
   }
-  const mlaf_status st = mlaf_fill_maps(b->dev, &k->launch, tensor_of, &(mapped){&p, &to->args}, to->maps, err);
+  const mapped of = {&p, &to->args, k->launch.flags & MLAF_KERNEL_X_ROWS};
+  const mlaf_status st = mlaf_fill_maps(b->dev, &k->launch, tensor_of, &of, to->maps, err);
   if (st) return st;
   out->launches[out->n++] = (mlaf_launch){
       .fn = k->fn,

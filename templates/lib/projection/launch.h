@@ -1,7 +1,7 @@
 // The kernel's launch requirements, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
 // together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
-// 64, what it loads ahead wants room in L1; 2048, tokens' factors are made before.
+// 64, what it loads ahead wants room in L1; 2048, tokens' factors are made before; 8192, x_rows.h.
 //@ local side, wants = require("projection/side"), {}
 //@ local of_all = (arch.wave == 32 and arch.has_pdl or 0) + (side.of(template) and side.FLAG or 0)
 //@ -- A map's fourth number: bytes of its swizzle, if they are not 128.

@@ -36,7 +36,7 @@
 //@ include("lib/mma.h")
 //@ end
 //@ include("lib/projection/args.h")
-//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split, flags = 0,
+//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split, flags = 8192,
 //@   maps = { { 1, 64, layout == "outputs" and rows or 64 }, { 2, 64, pass } } })
 //@ include("lib/projection/maps.h", { args = "mlaf_projection_kernel_args" })
 //@ include("lib/hopper.h")
@@ -73,6 +73,8 @@ MLAF_DEV void sync_workers() {
 
 //@ include("lib/projection/places.h")
 
+//@ include("lib/projection/x_rows.h")
+
 // ---- The loaders: a lane each ------------------------------------------------------------------------------------------
 //@ if plan.both then
 // A step's W; its x comes, too.
@@ -80,7 +82,7 @@ MLAF_DEV void sync_workers() {
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE + W_AT;
   const int column = (int)(at.head * p.a.w_head / 2);
-  barrier_expect(full, ${plan.both and "STAGE" or "W_BYTES"});
+  barrier_expect(full, W_BYTES${plan.both and " + x_rows(p.a.tokens) * 128" or ""});
 //@ if layout == "outputs" then
   copy_box_once(to, &p.w, column + 64 * step, at.first, full);
 //@ else
@@ -91,7 +93,7 @@ MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& a
 MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage;
 //@ if not plan.both then
-  barrier_expect(full, TOKENS * 128);
+  barrier_expect(full, x_rows(p.a.tokens) * 128);
 //@ end
   copy_box(shared + r.stage * STAGE, &p.x, (int)(at.head * p.a.x_head / 2) + 64 * step, (int)t0, full);
 }

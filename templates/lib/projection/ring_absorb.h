@@ -19,7 +19,7 @@
 //@ include("lib/projection/machine.h")
 //@ include("lib/mma.h")
 //@ include("lib/projection/args.h")
-//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = 1, flags = require("projection/side").ABSORBS,
+//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = 1, flags = 8192 + require("projection/side").ABSORBS,
 //@   maps = { { 1, 64, nope + rope }, { 2, 64, pass }, { 3, 64, nope } } })
 //@ include("lib/projection/maps.h", { args = "mlaf_projection_kernel_args" })
 //@ include("lib/hopper.h")
@@ -46,6 +46,8 @@ struct absorbing : ARGS {
 typedef absorbing<beside<mlaf_projection_params>> params;
 static_assert(sizeof(params) == 1088, "differs from runtime/ops/mla_q_b/absorb.c");
 
+//@ include("lib/projection/x_rows.h")
+
 // ---- The loaders: a lane each ------------------------------------------------------------------------------------------
 // Step `step` of a pass: of the sum, or behind those a part of W_UK, with which no x comes.
 MLAF_DEV void load_w(const params& p, u32 shared, int head, int step, const ring& r) {
@@ -64,7 +66,7 @@ MLAF_DEV void load_w(const params& p, u32 shared, int head, int step, const ring
 MLAF_DEV void load_x(const params& p, u32 shared, int step, i64 t0, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage;
   if (step >= STEPS) return barrier_arrive(full);
-  barrier_expect(full, TOKENS * 128);
+  barrier_expect(full, x_rows(p.a.tokens) * 128);
   copy_box(shared + r.stage * STAGE, &p.x, 64 * step, (int)t0, full);
 }
 MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }

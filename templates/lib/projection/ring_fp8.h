@@ -6,15 +6,18 @@
 //             steps of the sum in turns, or GROUPS that take each step together, 64 outputs each, so that x comes less often; a
 //             warp that loads weights, a warp that loads x
 //   ring      STAGES of 128 values: x, two of [TOKENS][64] | W [TILE][128], rows of 128 bytes, swizzled
+//   widths    of passes of 128 tokens two forms are compiled: for up to 96 tokens, which multiplies fewer columns, and for more
 //   operands  lane (g, t) of a warp has values 2t, 2t+1, 2t+8, 2t+9 of 16 of the rows g and g+8, two bytes a load. While a half
 //             step is multiplied the bytes of the next one become numbers, all of them
 //   scales    of all half steps lie behind the ring, one for 16 outputs. Products of a step, or of a half step where scales
 //             change within steps, are summed up apart and come to the others times their scale
 //   norm      weights are multiplied by the norm's, rounded to 16 bits: x stays where it is. Each thread squares a part of x's
 //             rows; the factor of a token comes in at the end
+//   folded    (128 tokens, three GROUPS, a norm) a byte's scale comes in with the norm's weight, in fp32 and rounded once. So all
+//             products are one sum, whose registers three warpgroups have
 //   sums      meet where the ring was; sums.h finishes them
 //   registers of 128 tokens a thread has 128 sums and part sums: a third warpgroup loads and lends its registers (setmaxnreg),
-//             and of 64 tokens with three GROUPS a fourth one
+//             and with three GROUPS a fourth one
 //
 // Weights and scales are constants of a layer: the first STAGES are asked for before the launch waits for the one before.
 //@ contract(arch.has_wgmma == 1 and arch.has_tma == 1, "needs wgmma and tensor copies")
@@ -23,6 +26,9 @@
 //@ local plan = require("projection/plan").ring_fp8({ inner = inner, outer = outer, layout = layout, norm = norm, tokens = pass,
 //@   rows = rows, per_sm = per_sm, split = split, ways = ways })
 //@ contract(not plan.refused, "%s", plan.refused)
+//@ local folded, narrow = plan.folded, plan.narrow
+//@ local width = narrow and "WIDTH" or "TOKENS" -- columns of a product
+//@ local sums_of = narrow and "SUMS" or "TOKENS / 2" -- of a thread
 //@ contract(plan.lds <= arch.lds_bytes, "%d bytes of shared memory", plan.lds)
 //@ declares{ threads = plan.threads, rows_per_wg = rows, lds_bytes = plan.lds }
 
@@ -30,11 +36,11 @@
 //@ include("lib/projection/machine.h")
 //@ include("lib/projection/args.h")
 //@ include("lib/projection/fp8.h", { weights = weights })
-//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split, flags = 16,
+//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split, flags = 16 + 8192,
 //@   maps = { { 1, 64, rows }, { 2, 64, pass } } })
 //@ include("lib/projection/maps.h", { args = "mlaf_projection_scaled_args" })
 //@ include("lib/hopper.h")
-//@ include("lib/wgmma.h", { type = dtype, kinds = { { pass, false } } })
+//@ include("lib/wgmma.h", { type = dtype, kinds = narrow and { { narrow, false }, { pass, false } } or { { pass, false } } })
 
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${rows}, WAYS = ${ways}, SPLIT = ${split};
 constexpr int GROUPS = ${plan.groups}, WAY = 128 * GROUPS; // warpgroups of a way, 64 outputs each; its threads
@@ -53,6 +59,8 @@ constexpr int W_WARP = 4 * GROUPS * WAYS, X_WARP = W_WARP + 1;
 
 //@ include("lib/projection/places.h")
 
+//@ include("lib/projection/x_rows.h")
+
 // ---- The loaders: a lane each ------------------------------------------------------------------------------------------
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage;
@@ -62,7 +70,7 @@ MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& a
 MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, const ring& r) {
   const u32 full = shared + X_AT + 8 * r.stage, to = shared + r.stage * STAGE;
   const int column = (int)(at.head * p.a.x_head / 2) + 128 * step;
-  barrier_expect(full, W_AT);
+  barrier_expect(full, x_rows(p.a.tokens) * 256);
   copy_box(to, &p.x, column, (int)t0, full);
   copy_box(to + TOKENS * 128, &p.x, column + 64, (int)t0, full);
 }
@@ -80,12 +88,14 @@ MLAF_DEV void lay_scales(const mlaf_projection_scaled_args& a, const place& at, 
 
 // ---- Math --------------------------------------------------------------------------------------------------------------
 //@ if norm == 1 then
+//@   if not folded then
 // Two pairs multiplied, each product rounded once.
 MLAF_DEV u32 times(u32 a, u32 b) {
   u32 x;
   asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
   return x;
 }
+//@   end
 MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
 #pragma unroll 1
   for (int i = thread; i < INNER / 8; i += THREADS) *(word4*)(memory + GAIN_AT + 16 * i) = load<word4>(a.gain + 16 * i);
@@ -125,8 +135,8 @@ MLAF_DEV u32 load_word(u32 at) {
 //@ local number = "expand2<0>(codes[j][i])"
 //@ if norm == 1 then number = "times(" .. number .. ", gains[j][i >> 1])" end
 // A lane's share of 64 values of 64 outputs: all bytes first, since numbers are made of them in the order of the text. w: its
-// row g of the stage; gain: of its first value.
-MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
+// row g of the stage; gain: of its first value${folded and "; scale: of the half step" or ""}.
+MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain${folded and ", float scale" or ""}) {
   u32 codes[4][4];
 #pragma unroll
   for (int j = 0; j < 4; j++)
@@ -142,8 +152,21 @@ MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
 //@ end
 #pragma unroll
   for (int j = 0; j < 4; j++)
+//@ if folded then
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+      const float lo = scale * unpack_lo(gains[j][k]), hi = scale * unpack_hi(gains[j][k]);
+#pragma unroll
+      for (int i = 2 * k; i < 2 * k + 2; i++) {
+        float v, w;
+        decode2<0>(codes[j][i], v, w);
+        a[j][i] = pack2(v * lo, w * hi);
+      }
+    }
+//@ else
 #pragma unroll
     for (int i = 0; i < 4; i++) a[j][i] = ${number};
+//@ end
 }
 
 // The same number of all lanes, in a register that is one for all of them: a product's descriptor wants such ones.
@@ -153,36 +176,49 @@ MLAF_DEV u32 of_warp(u32 x) {
   return y;
 }
 // Half a step's products, begun; beside: on top of those of the half before.
-MLAF_DEV void multiply_half(float (&part)[TOKENS / 2], const u32 (&a)[4][4], u32 x, bool beside) {
+//@ if narrow then
+template <int SUMS>
+//@ end
+MLAF_DEV void multiply_half(float (&part)[${sums_of}], const u32 (&a)[4][4], u32 x, bool beside) {
   if (!beside) settle(part);
   wgmma_fence();
 #pragma unroll
   for (int j = 0; j < 4; j++) wgmma_rs(part, a[j], x + 2 * j, beside || j > 0);
   wgmma_commit();
 }
+//@ if not folded then
 // Waits for the products, and adds them up times their scale.
-MLAF_DEV void finish_part(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2], float scale) {
+//@   if narrow then
+template <int SUMS>
+//@   end
+MLAF_DEV void finish_part(float (&total)[${sums_of}], float (&part)[${sums_of}], float scale) {
   wgmma_wait<0>();
   settle(part);
 #pragma unroll
-  for (int i = 0; i < TOKENS / 2; i++) total[i] = fmaf(part[i], scale, total[i]);
+  for (int i = 0; i < ${sums_of}; i++) total[i] = fmaf(part[i], scale, total[i]);
 }
+//@ end
 
 // A way's steps from `step` on. WHOLE: a step has one scale, so that both halves' products are one sum.
 // Numbers made in a round of the loop are used in it, or else the compiler waits for each product, but for the next step's first
 // numbers, which are made while the second half is multiplied; behind the last step they are made once more, for nobody.
-template <bool WHOLE>
-MLAF_DEV float multiply_steps(float (&total)[TOKENS / 2], char* memory, u32 shared, int begin, int step, int end, int thread,
+template <${narrow and "int WIDTH, " or ""}bool WHOLE>
+MLAF_DEV float multiply_steps(float (&total)[${width} / 2], char* memory, u32 shared, int begin, int step, int end, int thread,
                               ring r) {
   const int lane = thread & 31, warp = __shfl_sync(~0u, thread >> 5, 0) % (4 * GROUPS), g = lane >> 2, t = lane & 3;
   const float* const scales = (const float*)(memory + SCALES_AT) + (warp < SCALES ? warp : 0);
   const u32 row = W_AT + (16 * warp + g) * 128 + 2 * t, gain = ${norm == 1 and "shared + GAIN_AT + 4 * t" or "0"};
-  float part[TOKENS / 2], square = 0.0f;
+//@ if folded then
+  float square = 0.0f;
+//@ else
+  float part[${width} / 2], square = 0.0f;
 #pragma unroll
-  for (int i = 0; i < TOKENS / 2; i++) part[i] = 0.0f;
+  for (int i = 0; i < ${width} / 2; i++) part[i] = 0.0f;
+//@ end
   u32 a[2][4][4]; // of half steps
   barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
-  take_w(a[0], shared + r.stage * STAGE + row, 0, g, gain + 256 * step);
+//@ local scale_of = folded and ", scales[2 * (step - begin) * SCALES]" or ""
+  take_w(a[0], shared + r.stage * STAGE + row, 0, g, gain + 256 * step${scale_of});
   wait_for_previous_launch(); // weights come ahead of it, and so do their first numbers
   barrier_wait(shared + X_AT + 8 * r.stage, r.lap);
 #pragma unroll 1
@@ -194,24 +230,44 @@ MLAF_DEV float multiply_steps(float (&total)[TOKENS / 2], char* memory, u32 shar
     next.stage = last ? r.stage : next.stage;
     next.lap = last ? r.lap : next.lap;
     const u32 full = shared + FULL_AT + 8 * next.stage;
+//@ if folded then
+    settle(total);
+    multiply_half(total, a[0], x, true);
+    take_w(a[1], at + row, 1, g, gain + 256 * step, scales[(2 * (step - begin) + 1) * SCALES]);
+    multiply_half(total, a[1], x + TOKENS * 8, true);
+//@ else
     multiply_half(part, a[0], x, false);
     take_w(a[1], at + row, 1, g, gain + 256 * step);
     if (!WHOLE) finish_part(total, part, scales[2 * (step - begin) * SCALES]);
     multiply_half(part, a[1], x + TOKENS * 8, WHOLE);
+//@ end
 //@ if norm == 1 then
     square = add_squares(square, at, thread % WAY);
 //@ end
     barrier_wait(full, next.lap);
     if (WHOLE) wgmma_wait<1>(); // nobody reads a[0] any more
+//@ if folded then
+    const int next_step = last ? step : step + WAYS;
+    take_w(a[0], shared + next.stage * STAGE + row, 0, g, gain + 256 * next_step, scales[2 * (next_step - begin) * SCALES]);
+//@ else
     take_w(a[0], shared + next.stage * STAGE + row, 0, g, gain + 256 * (last ? step : step + WAYS));
+//@ end
     barrier_wait(full + (X_AT - FULL_AT), next.lap); // without a branch here the compiler makes most numbers behind the products
+//@ if folded then
+    wgmma_wait<0>();
+    settle(total);
+//@ else
     finish_part(total, part, scales[(2 * (step - begin) + 1) * SCALES]);
+//@ end
     give_back(shared + EMPTY_AT + 8 * r.stage, lane);
     r.advance<WAYS>();
   }
   return square;
 }
 
+//@ if narrow then
+template <int WIDTH>
+//@ end
 MLAF_DEV void multiply_pass(const mlaf_projection_scaled_args& args, char* memory, u32 shared, int begin, int end, int thread,
                             ring& all) {
   const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % (4 * GROUPS), way = any / (4 * GROUPS);
@@ -221,12 +277,17 @@ MLAF_DEV void multiply_pass(const mlaf_projection_scaled_args& args, char* memor
   ring r = all;
   r.advance(first);
   all.advance(end - begin);
-  float total[TOKENS / 2];
+  float total[${width} / 2];
 #pragma unroll
-  for (int i = 0; i < TOKENS / 2; i++) total[i] = 0.0f;
+  for (int i = 0; i < ${width} / 2; i++) total[i] = 0.0f;
+//@ local steps_of = narrow and "multiply_steps<WIDTH, " or "multiply_steps<"
+//@ if folded then
+  const float square = ${steps_of}true>(total, memory, shared, begin, begin + first, end, thread, r);
+//@ else
   ${norm == 1 and "const float square = " or ""}args.scale_first_column % 128 == 0
-    ? multiply_steps<true>(total, memory, shared, begin, begin + first, end, thread, r)
-    : multiply_steps<false>(total, memory, shared, begin, begin + first, end, thread, r);
+    ? ${steps_of}true>(total, memory, shared, begin, begin + first, end, thread, r)
+    : ${steps_of}false>(total, memory, shared, begin, begin + first, end, thread, r);
+//@ end
   __syncthreads(); // the ring is done with
   float* const sums = (float*)memory + way * TOKENS * PITCH;
 #pragma unroll
@@ -234,7 +295,7 @@ MLAF_DEV void multiply_pass(const mlaf_projection_scaled_args& args, char* memor
     const int output = 16 * warp + g + 8 * h;
     if (TILE % 64 != 0 && output >= TILE) continue;
 #pragma unroll
-    for (int j = 0; j < TOKENS / 8; j++)
+    for (int j = 0; j < ${width} / 8; j++)
 #pragma unroll
       for (int e = 0; e < 2; e++) sums[(8 * j + 2 * t + e) * PITCH + output] = total[4 * j + 2 * h + e];
   }
@@ -250,6 +311,34 @@ MLAF_DEV void add_parts(float* memory, int thread) {
 #pragma unroll
     for (int i = 0; i < SQUARERS / TOKENS; i++) sum += memory[PARTS_AT + thread / TOKENS * WAY + i * TOKENS + thread % TOKENS];
     memory[SQUARES_AT + thread] = sum;
+  }
+}
+//@ end
+
+//@ local function end_of_pass(args)
+    __syncthreads();
+//@   if norm == 1 then
+    add_parts((float*)memory, thread);
+    __syncthreads();
+//@   end
+    write_pass(${args}, at, t0, (float*)memory, rank);
+    fence_async(); // copies of the next pass come to where the sums are
+//@   if split > 1 then
+    sync_cluster(); // nobody reads this block's sums any more
+//@   else
+    __syncthreads();
+//@   end
+//@ end
+//@ if narrow then
+// All passes of those who multiply, with registers of its own for each width.
+template <int WIDTH>
+MLAF_DEV void multiply_all(const mlaf_projection_scaled_args& args, const place& at, char* memory, u32 shared, int begin, int end,
+                           int thread, int rank, ring r) {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 ${plan.lent};");
+#pragma unroll 1
+  for (i64 t0 = 0; t0 < args.tokens; t0 += TOKENS) {
+    multiply_pass<WIDTH>(args, memory, shared, begin, end, thread, r);
+//@   end_of_pass("args")
   }
 }
 //@ end
@@ -304,10 +393,16 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
     }
     return;
   }
+//@   if narrow then
+  if (p.a.tokens <= ${narrow}) return multiply_all<${narrow}>(p.a, at, memory, shared, begin, end, thread, rank, r);
+  multiply_all<TOKENS>(p.a, at, memory, shared, begin, end, thread, rank, r);
+}
+//@   else
   asm volatile("setmaxnreg.inc.sync.aligned.u32 ${plan.lent};");
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
     multiply_pass(p.a, memory, shared, begin, end, thread, r);
+//@   end
 //@ else
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
@@ -331,17 +426,8 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
     }
     if (warp >= W_WARP) __syncthreads(); // the ring is done with
 //@ end
-    __syncthreads();
-//@ if norm == 1 then
-    add_parts((float*)memory, thread);
-    __syncthreads();
-//@ end
-    write_pass(p.a, at, t0, (float*)memory, rank);
-    fence_async(); // copies of the next pass come to where the sums are
-//@ if split > 1 then
-    sync_cluster(); // nobody reads this block's sums any more
-//@ else
-    __syncthreads();
-//@ end
+//@ if not narrow then
+//@   end_of_pass("p.a")
   }
 }
+//@ end

@@ -27,7 +27,7 @@
 //@ include("lib/projection/machine.h")
 //@ include("lib/projection/args.h")
 //@ include("lib/projection/fp8.h", { weights = weights })
-//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = 1, flags = 16,
+//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = 1, flags = 16 + 8192,
 //@   maps = { { 1, rows // 2, inner, rows }, { 2, 64, pass } } })
 //@ include("lib/projection/maps.h", { args = "mlaf_projection_scaled_args" })
 //@ include("lib/hopper.h")
@@ -52,6 +52,8 @@ constexpr int X_WARP = 0, TURN_AT = 0, TURN_THREADS = THREADS;
 constexpr int X_WARP = 4 * WAYS, TURN_AT = 128 * WAYS + 32, TURN_THREADS = ${plan.threads} - TURN_AT;
 //@ end
 
+//@ include("lib/projection/x_rows.h")
+
 // ---- The loaders: a lane each ------------------------------------------------------------------------------------------
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at) {
   barrier_expect(shared + W_FULL, INNER * TILE);
@@ -69,7 +71,7 @@ MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& a
 //@ end
     const u32 place = i % PLACES, full = shared + FULL_AT + 8 * place;
     barrier_wait(shared + EMPTY_AT + 8 * place, i / PLACES & 1 ^ 1);
-    barrier_expect(full, PLACE);
+    barrier_expect(full, BOXES * x_rows(p.a.tokens) * 128);
 #pragma unroll
     for (int box = 0; box < BOXES; box++)
       copy_box(shared + X_AT + place * PLACE + box * (TOKENS * 128), &p.x, (int)(at.head * p.a.x_head / 2) + 64 * box, (int)t0,

@@ -29,6 +29,33 @@ static bool wanted(const mlaf_variant *list, size_t n, size_t i, const char *fam
   return first || last;
 }
 
+/* A device that keeps the last tensor of which a map was asked for: x, whose map is the last one. */
+static mlaf_tensor encoded;
+static mlaf_status keep_tensor(mlaf_device *dev, const mlaf_tensor *t, void *map, mlaf_err *err) {
+  (void)dev, (void)map, (void)err;
+  encoded = *t;
+  return MLAF_OK;
+}
+static const mlaf_device_ops keeping = {.name = "keeping", .tensor_map_encode = keep_tensor};
+
+/* Boxes of x have no more rows than there are tokens where the kernel says so; its other copies count whole boxes. */
+static void maps_x(mlaf_bound b, bool x_rows) {
+  _Alignas(16) static char memory[16];
+  mlaf_device_base device = {.ops = &keeping};
+  const uint32_t rows = b.stage[0].launch.maps[1].rows;
+  mlaf_projection_args a = MLAF_PROJECTION_ARGS_INIT;
+  a.x = a.w = a.y = memory, a.w_scale = (const float *)(const void *)memory;
+  b.dev = (mlaf_device *)(void *)&device;
+  for (int64_t tokens = 1; tokens <= 2 * (int64_t)rows; tokens += rows > 1 ? rows / 2 + 1 : 1) {
+    mlaf_prepared launch;
+    mlaf_err err = {MLAF_OK, ""};
+    a.tokens = tokens;
+    if (mlaf_projection_prepare(&b, 1, &a, &launch, &err)) fail_msg("%s", err.text);
+    assert_int_equal(encoded.rows, tokens);
+    assert_int_equal(encoded.box_rows, x_rows && tokens < rows ? tokens : rows);
+  }
+}
+
 /* A launch of it: the grid has whole clusters, with a block for each tile and share. */
 static void launches(const one *x, const mlaf_kernel_meta *m) {
   const mlaf_product p = mlaf_product_of(&x->point);
@@ -40,8 +67,10 @@ static void launches(const one *x, const mlaf_kernel_meta *m) {
   const uint32_t team = m->launch.cluster[0] ? m->launch.cluster[0] : 1;
   assert_true(m->launch.cluster[1] <= 1 && m->launch.cluster[2] <= 1 && team <= 8);
   const bool by_registers = strstr(k->params, "land=registers") || strstr(x->variant.name, "stream_fp8");
+  const bool wide = strstr(k->template_name, "/wide_fp8") || strstr(k->template_name, "/parts_fp8");
+  const bool x_rows = m->launch.n_maps && !wide; /* boxes of wide ones have 32 rows */
   assert_int_equal(m->launch.flags, MLAF_KERNEL_OVERLAPS | (p.weights ? MLAF_KERNEL_SCALES : 0) |
-                                        (by_registers ? MLAF_KERNEL_WANTS_L1 : 0));
+                                        (by_registers ? MLAF_KERNEL_WANTS_L1 : 0) | (x_rows ? MLAF_KERNEL_X_ROWS : 0));
   assert_int_equal(m->kernarg_bytes, mlaf_projection_parameter_bytes(0, &m->launch));
   const char *split = strstr(k->params, "split="); /* of families that share sums */
   assert_int_equal(team, split ? atoi(split + 6) : 1);
@@ -59,6 +88,7 @@ static void launches(const one *x, const mlaf_kernel_meta *m) {
     assert_int_equal(m->launch.n_maps, MLAF_PROJECTION_MAPS);
     assert_int_equal(m->launch.maps[0].of, MLAF_PROJECTION_MAP_W);
     assert_int_equal(m->launch.maps[1].of, MLAF_PROJECTION_MAP_X);
+    maps_x(b, x_rows);
     b.stage[0].launch.n_maps = MLAF_PROJECTION_MAPS + 1;
     assert_int_equal(mlaf_projection_check_stages(&b, &err), MLAF_E_TEMPLATE);
     assert_non_null(strstr(err.text, "3 tensor maps"));

@@ -44,8 +44,8 @@ local function kinds()
       if not seen[key] then list[#list + 1], seen[key] = kind, true end
     end
     for _, base in ipairs(problems) do
-      for _, tokens in ipairs({ 16, 32, 200 }) do
-        local p = setmetatable({ tokens = tokens, dtype = "bf16", weights = 1 }, { __index = base })
+      for _, tokens in ipairs({ 16, 32, 128, 200 }) do
+        local p = setmetatable({ tokens = tokens, dtype = "bf16", weights = 1, append = 0, absorb = 0 }, { __index = base })
         local names = {}
         for name in loader.sorted(family.params) do names[#names + 1] = name end
         walk(p, names, 1, {})
@@ -54,6 +54,35 @@ local function kinds()
   end
   return list
 end
+
+test("rings of 8 bits: three warpgroups of 128 tokens have no part sums, and passes of 128 a form for 96 tokens", function()
+  local function of(norm, rows, tokens)
+    return plan.ring_fp8({ inner = 1536, outer = 24576, layout = "outputs", norm = norm, tokens = tokens, rows = rows, per_sm = 1,
+      split = 1, ways = rows > 64 and 1 or 2 })
+  end
+  local tall = of(1, 192, 128)
+  eq(tall.refused, nil)
+  eq(tall.folded, true)
+  eq(tall.narrow, 96)
+  eq(tall.lends, true)
+  ok(of(0, 192, 128).refused:find("loaders lend registers to two", 1, true), of(0, 192, 128).refused)
+  eq(of(1, 64, 128).folded, false)
+  eq(of(1, 64, 128).narrow, 96)
+  eq(of(1, 192, 64).folded, false)
+  eq(of(1, 192, 64).narrow, nil)
+  local function variants(heads, norm, tokens)
+    local family = loader.require("ops/mla_q_b/families/all").families.ring_fp8
+    local p = { q_rank = 1536, heads = heads, nope = 128, rope = 64, norm = norm, tokens = tokens, dtype = "bf16", weights = 1,
+      append = 0, absorb = 0 }
+    for _, rule in ipairs(family.rules) do
+      local why = rule(p, { rows = 192, per_sm = 1, pass = 128, ways = 1, split = 1 })
+      if why then return why end
+    end
+  end
+  eq(variants(128, 1, 100), nil)
+  ok(variants(128, 0, 100):find("tiles of 192 outputs", 1, true))
+  ok(variants(128, 1, 129):find("tiles of 192 outputs", 1, true))
+end)
 
 test("rings of 8 bits: every kind of kernel of the space is right, and what its rule of ways refuses hangs", function()
   local right, hung = 0, 0

@@ -20,7 +20,7 @@
 // [45 more lines of tests/golden/lib/projection/mma.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_2d2c92e4_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 66816, {2, 1, 1},
-    1, 0, 0, {0, 0}, 2, {{1, 64, 32, 128}, {2, 64, 16, 128}}};
+    4097, 0, 0, {0, 0}, 2, {{1, 64, 32, 128}, {2, 64, 16, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
@@ -91,10 +91,12 @@ MLAF_DEV void sync_workers() {
 
 // [templates/lib/projection/places.h]
 
+// [templates/lib/projection/x_rows.h]
+
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE + W_AT;
   const int column = (int)(at.head * p.a.w_head / 2);
-  barrier_expect(full, STAGE);
+  barrier_expect(full, W_BYTES + x_rows(p.a.tokens) * 128);
   copy_box_once(to, &p.w, column + 64 * step, at.first, full);
 }
 MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, const ring& r) {

@@ -25,7 +25,7 @@
 // [90 more lines of tests/golden/lib/projection/stationary_fp8.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_fp8_append_86520baa_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 209152, {1, 1, 1},
-    145, 0, 0, {0, 0}, 2, {{1, 64, 192, 128}, {2, 64, 64, 128}}};
+    4241, 0, 0, {0, 0}, 2, {{1, 64, 192, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
 // [53 more lines of tests/golden/lib/projection/stationary_fp8.cu]
 
@@ -62,17 +62,61 @@ constexpr int W_WARP = 4 * GROUPS * WAYS, X_WARP = W_WARP + 1;
 
 // [templates/lib/projection/places.h]
 
+// [templates/lib/projection/x_rows.h]
+
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
-// [75 more lines of templates/lib/projection/ring_fp8.h]
+// [60 more lines of templates/lib/projection/ring_fp8.h]
+MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
+  u32 codes[4][4];
+// [13 more lines of templates/lib/projection/ring_fp8.h]
     for (int i = 0; i < 4; i++) a[j][i] = times(expand2<0>(codes[j][i]), gains[j][i >> 1]);
 }
-// [25 more lines of templates/lib/projection/ring_fp8.h]
+// [6 more lines of templates/lib/projection/ring_fp8.h]
+MLAF_DEV void multiply_half(float (&part)[TOKENS / 2], const u32 (&a)[4][4], u32 x, bool beside) {
+  if (!beside) settle(part);
+// [5 more lines of templates/lib/projection/ring_fp8.h]
+MLAF_DEV void finish_part(float (&total)[TOKENS / 2], float (&part)[TOKENS / 2], float scale) {
+  wgmma_wait<0>();
+  settle(part);
+#pragma unroll
+  for (int i = 0; i < TOKENS / 2; i++) total[i] = fmaf(part[i], scale, total[i]);
+}
+
+template <bool WHOLE>
+MLAF_DEV float multiply_steps(float (&total)[TOKENS / 2], char* memory, u32 shared, int begin, int step, int end, int thread,
+                              ring r) {
+  const int lane = thread & 31, warp = __shfl_sync(~0u, thread >> 5, 0) % (4 * GROUPS), g = lane >> 2, t = lane & 3;
+  const float* const scales = (const float*)(memory + SCALES_AT) + (warp < SCALES ? warp : 0);
   const u32 row = W_AT + (16 * warp + g) * 128 + 2 * t, gain = shared + GAIN_AT + 4 * t;
   float part[TOKENS / 2], square = 0.0f;
-// [43 more lines of templates/lib/projection/ring_fp8.h]
+#pragma unroll
+  for (int i = 0; i < TOKENS / 2; i++) part[i] = 0.0f;
+  u32 a[2][4][4]; // of half steps
+  barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
+  take_w(a[0], shared + r.stage * STAGE + row, 0, g, gain + 256 * step);
+  wait_for_previous_launch(); // weights come ahead of it, and so do their first numbers
+// [10 more lines of templates/lib/projection/ring_fp8.h]
+    multiply_half(part, a[0], x, false);
+// [6 more lines of templates/lib/projection/ring_fp8.h]
+    take_w(a[0], shared + next.stage * STAGE + row, 0, g, gain + 256 * (last ? step : step + WAYS));
+    barrier_wait(full + (X_AT - FULL_AT), next.lap); // without a branch here the compiler makes most numbers behind the products
+    finish_part(total, part, scales[(2 * (step - begin) + 1) * SCALES]);
+// [5 more lines of templates/lib/projection/ring_fp8.h]
+
+MLAF_DEV void multiply_pass(const mlaf_projection_scaled_args& args, char* memory, u32 shared, int begin, int end, int thread,
+// [7 more lines of templates/lib/projection/ring_fp8.h]
+  float total[TOKENS / 2];
+#pragma unroll
+  for (int i = 0; i < TOKENS / 2; i++) total[i] = 0.0f;
   const float square = args.scale_first_column % 128 == 0
     ? multiply_steps<true>(total, memory, shared, begin, begin + first, end, thread, r)
-// [22 more lines of templates/lib/projection/ring_fp8.h]
+    : multiply_steps<false>(total, memory, shared, begin, begin + first, end, thread, r);
+  __syncthreads(); // the ring is done with
+// [6 more lines of templates/lib/projection/ring_fp8.h]
+    for (int j = 0; j < TOKENS / 8; j++)
+#pragma unroll
+// [12 more lines of templates/lib/projection/ring_fp8.h]
+
 
 MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int warp,
 // [14 more lines of templates/lib/projection/load_pass.h]

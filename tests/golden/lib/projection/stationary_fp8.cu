@@ -25,7 +25,7 @@ struct mlaf_kernel_launch {
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stationary_fp8_5ec706a7_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 116864, {1, 1, 1},
-    17, 0, 0, {0, 0}, 2, {{1, 64, 128, 128}, {2, 64, 64, 128}}};
+    4113, 0, 0, {0, 0}, 2, {{1, 64, 128, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
@@ -72,6 +72,8 @@ constexpr int PLACES = 2, PLACE = 16384, BOXES = PLACE / (TOKENS * 128);
 constexpr int X_AT = 16384, SUMS_AT = 49152;
 constexpr int W_FULL = 116736, FULL_AT = W_FULL + 8, EMPTY_AT = FULL_AT + 8 * PLACES;
 constexpr int X_WARP = 4 * WAYS, TURN_AT = 128 * WAYS + 32, TURN_THREADS = 352 - TURN_AT;
+
+// [templates/lib/projection/x_rows.h]
 
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at) {
   barrier_expect(shared + W_FULL, INNER * TILE);
