@@ -30,7 +30,9 @@ MLAF_DEV u32 times_f16(u32 x, u32 y) {
 //@ end
 // O^T += V^T P^T (p: operand() of P): 16 tokens of a block of 64 columns at a time, all blocks in turns. at: of the lane's row of
 // its matrices, which hold two blocks.${scales > 0 and " scales: of the lane's two tokens in the first group of columns." or ""}
-MLAF_DEV void multiply_v(u32 at, u32 p,${scales > 0 and " u32 scales," or ""} float (&o)[HALF][N / 2]) {
+// may_begin(): waits, behind the first operand, until the products may begin.
+template <class MayBegin>
+MLAF_DEV void multiply_v(u32 at, u32 p,${scales > 0 and " u32 scales," or ""} float (&o)[HALF][N / 2], MayBegin may_begin) {
   constexpr int PAIRS = HALF / 2, STEPS = 4 * HALF;
   u32 x[V_AHEAD + 1][4], a[V_BUFFERS][4];
   auto place = [&](int n) { return at + n % PAIRS * 128 + n / PAIRS * STEP_16; };
@@ -52,6 +54,7 @@ MLAF_DEV void multiply_v(u32 at, u32 p,${scales > 0 and " u32 scales," or ""} fl
       own[2 * h + 1] = times_f16(own[2 * h + 1], by);
     }
 //@ end
+    if (n == 0) may_begin();
     mma_begin();
     mma_f16(o[n % HALF], own, p + n / HALF * 2, true);
     mma_commit();
@@ -193,15 +196,19 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, char* base, u32 smem) {
     for (int left = tiles_of(w); left > 0; left--) {
       const u32 i = at.tile - 1; // P's number
       barrier_wait(smem + P_FULL_AT + i % PS * 8, i / PS & 1);
-//@ if scored then
-      if (left > 1) barrier_wait(smem + SCORED_AT + (i + 1) % PS * 8, (i + 1) / PS & 1);
-//@ end
       if (load_s32(smem + RAISED_AT + i % PS * 4)) rescale(smem + FACTORS_AT + i % PS * (4 * N), o);
+//@ if scored then
+      auto may_begin = [&] {
+        if (left > 1) barrier_wait(smem + SCORED_AT + (i + 1) % PS * 8, (i + 1) / PS & 1);
+      };
+//@ else
+      auto may_begin = [] {};
+//@ end
 //@ if scales > 0 then
       const u32 scales = smem + SCALES_AT + i % PS * (128 * GROUPS) + 256 * G + lane % 4 * 4;
-      multiply_v(v_at + TILE * at.slot, operand(smem + P_AT + i % PS * (128 * N)), scales, o);
+      multiply_v(v_at + TILE * at.slot, operand(smem + P_AT + i % PS * (128 * N)), scales, o, may_begin);
 //@ else
-      multiply_v(v_at + TILE * at.slot, operand(smem + P_AT + i % PS * (128 * N)), o);
+      multiply_v(v_at + TILE * at.slot, operand(smem + P_AT + i % PS * (128 * N)), o, may_begin);
 //@ end
       barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
       barrier_arrive_if(lane == 0, smem + P_EMPTY_AT + i % PS * 8);

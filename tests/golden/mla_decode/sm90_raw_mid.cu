@@ -226,11 +226,10 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
 // [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
 MLAF_DEV void rescale(u32 factors, float (&o)[HALF][N / 2]) {
-// [14 more lines of templates/mla_decode/sm90_raw_mid/values.h]
-
-MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2]) {
+// [16 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2], MayBegin may_begin) {
   constexpr int PAIRS = HALF / 2, STEPS = 4 * HALF;
-// [30 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+// [31 more lines of templates/mla_decode/sm90_raw_mid/values.h]
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
 #pragma unroll
 // [9 more lines of templates/mla_decode/sm90_raw_mid/values.h]
@@ -263,8 +262,9 @@ MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2]) {
       const u32 i = at.tile - 1; // P's number
       barrier_wait(smem + P_FULL_AT + i % PS * 8, i / PS & 1);
       if (load_s32(smem + RAISED_AT + i % PS * 4)) rescale(smem + FACTORS_AT + i % PS * (4 * N), o);
+      auto may_begin = [] {};
       const u32 scales = smem + SCALES_AT + i % PS * (128 * GROUPS) + 256 * G + lane % 4 * 4;
-      multiply_v(v_at + TILE * at.slot, operand(smem + P_AT + i % PS * (128 * N)), scales, o);
+      multiply_v(v_at + TILE * at.slot, operand(smem + P_AT + i % PS * (128 * N)), scales, o, may_begin);
       barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
 // [5 more lines of templates/mla_decode/sm90_raw_mid/values.h]
     if (w.part < 0) write_o<G>(a, w, base, smem, o);

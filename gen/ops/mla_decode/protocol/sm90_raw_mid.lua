@@ -182,12 +182,13 @@ local function multiply_tile(x, a, t, last, i)
   for n = first, first + wide(v, i) - 1 do
     local more = n < first + wide(v, i) - 1
     a:wait(x.p_full[n % v.ps], n // v.ps, "work_on_values()")
-    if v.scored and (more or not last) then a:wait(x.scored[(n + 1) % v.ps], (n + 1) // v.ps, "work_on_values()") end
     a:read(x.raised[n % v.ps], n, "work_on_values()")
     if n == first and t < v.raises then read_all(a, x.factors[n % v.ps], v, n, "rescale()") end
     if n == first and wide(v, i) > 1 then a:read(x.shift_factors[n % v.ps], n, "rescale_blocks()") end
     if last then read_all(a, x.zeros, v, i, "multiply_v()") end
     read_all(a, x.scales[n % v.ps], v, n, "multiply_v()")
+    read_tile(x, a, i, "multiply_v()") -- its first operands; scores of the next tile are waited for behind them
+    if v.scored and (more or not last) then a:wait(x.scored[(n + 1) % v.ps], (n + 1) // v.ps, "work_on_values()") end
     read_tile(x, a, i, "multiply_v()")
     read_all(a, x.p[n % v.ps], v, n, "multiply_v()")
     if not more then a:arrive(x.empty[i % v.ring], i // v.ring, "work_on_values()") end
