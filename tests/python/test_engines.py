@@ -5,6 +5,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 import types
 import unittest
 
@@ -44,6 +45,31 @@ class Versions(unittest.TestCase):
 
     def test_no_engine_is_imported(self):
         self.assertFalse({"transformers", "vllm", "sglang"} & set(sys.modules))
+
+
+class ImportOrder(unittest.TestCase):
+    """PyTorch imported behind mlaforge, with a stand-in for torch of a version."""
+
+    def run_with(self, version, code):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "torch.py"), "w") as f:
+                f.write(f"__version__ = {version!r}")
+            path = os.pathsep.join((folder, os.environ.get("PYTHONPATH", "")))
+            return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+
+    def test_a_torch_that_takes_no_operators_is_imported_as_ever(self):
+        made = self.run_with("2.5.1", "import sys, mlaforge; before = list(sys.meta_path); import torch; print(torch.__version__, len(before) - len(sys.meta_path))")
+        self.assertEqual((made.stdout, made.stderr), ("2.5.1 1\n", ""))
+
+    def test_whoever_asks_for_torch_alone_does_not_import_it(self):
+        made = self.run_with("2.5.1", "import sys, mlaforge; from importlib.util import find_spec as f; print(bool(f('torch')), 'torch' in sys.modules)\n"
+                                      "import torch; print('mlaforge.torch_ops' in sys.modules, any('mlaforge' in str(x) for x in sys.meta_path))")
+        self.assertEqual((made.stdout, made.stderr), ("True False\nFalse False\n", ""))
+
+    def test_operators_that_cannot_be_registered_do_not_fail_torch_s_import(self):
+        made = self.run_with("2.6.0", "import mlaforge, torch; print(torch.__version__)")
+        self.assertEqual(made.stdout, "2.6.0\n")
+        self.assertRegex(made.stderr, "mlaforge's entry points are no operators of PyTorch: AttributeError: .*torch.* has no attribute 'library'")
 
 
 class Plugins(unittest.TestCase):
