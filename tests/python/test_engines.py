@@ -221,6 +221,16 @@ class Plugins(unittest.TestCase):
             made.init_forward_metadata_out_graph(named(forward_mode=mode, batch_size=2, req_pool_indices=requests, seq_lens=torch.tensor(lens)))
             self.assertEqual((made.lens.data_ptr(), made.table.data_ptr()), (made.graph_lens.data_ptr(), made.graph_table.data_ptr()))
             self.assertEqual((made.lens.tolist(), made.table.tolist(), made.width, made.kind), ([n + 4 for n in lens], [[8, 9, 10, 11], [0, 1, 2, 3]], 4, "verify"))
+        eager = named(forward_mode=mode, batch_size=2, req_pool_indices=requests, seq_lens=torch.tensor([5, 9]))
+
+        def fill(requests, lens, table):  # as SGLang's kernel does on a GPU: pages up to each length, nothing behind them
+            for row, request, n in zip(table, requests.tolist(), lens.tolist()):
+                row[:-(-n // 16)] = tokens.req_to_token[request, :n:16] // 16
+        made.fill = fill
+        for lens, graph, table in (([5, 9], False, [[8, 0, 0, 0], [0, 0, 0, 0]]), ([40, 9], False, [[8, 9, 10, 0], [0, 0, 0, 0]]), ([5, 9], False, [[8, 9, 10, 0], [0, 0, 0, 0]])):
+            eager.seq_lens = torch.tensor(lens)
+            made.init_forward_metadata(eager, graph)
+            self.assertEqual((made.lens.tolist(), made.table.tolist()), ([n + 4 for n in lens], table))
         spec.speculative_eagle_topk = 2
         with self.assertRaisesRegex(NotImplementedError, "^mlaforge: speculative_eagle_topk is above 1"):
             backend.Backend(runner)
