@@ -23,6 +23,7 @@ environment() {
 install() {
   venv=$work/$1
   [ -z "${MLAF_ENGINES_VENV:-}" ] && [ ! -e "$venv/installed" ] || return 0
+  python3 -c 'import ensurepip' 2>/dev/null || { echo "tools/engines.sh: python3 makes no virtual environments: on Debian, apt-get install python3-venv" >&2; exit 2; }
   echo "engines: installing into $venv"
   python3 -m venv "$venv"
   pip="$venv/bin/pip install --quiet"

@@ -92,7 +92,7 @@ class PackedPart(Part):
         self.table = step.table[requests].contiguous()
         self.positions, self.slots = step.positions[self.lo:self.hi], step.slots[self.lo:self.hi]
         if step.decodes(requests.start):
-            self.lens = torch.tensor(totals, dtype=torch.int32, device=self.table.device)
+            self.lens = step.lens[requests]
             self.workspace = self.shared_workspace(layer, len(news))
         else:
             self.schedule = layer.schedule(news, [total - new for total, new in zip(totals, news)])
@@ -108,10 +108,10 @@ class PackedStep:
         self.news, self.totals = ([b - a for a, b in zip(x, x[1:])] for x in ends)
         self.runner, page, (written,), (rows,) = runner, runner.page, write_index, read_index
         self.positions, self.slots = positions.flatten().long(), written // stride * page + written % stride
-        wide = -(-max(self.totals) // page)
-        pages = [[min(first + page * i, end - 1) for i in range(wide)] for first, end in zip(ends[1], ends[1][1:])]
+        first, end = cu_seq_lens_k[:-1, None], cu_seq_lens_k[1:, None]
+        pages = torch.minimum(first + page * torch.arange(-(-max(self.totals) // page), device=first.device), end - 1)  # a page's first row, or the last one
         rows = rows if rows.numel() else written  # there is nothing to read yet
-        self.table = (rows[torch.tensor(pages, device=rows.device)] // stride).int()
+        self.lens, self.table = (end - first)[:, 0].int(), (rows[pages] // stride).int()
 
     def decodes(self, request):
         return self.news[request] in self.runner.options["q_lens"]
