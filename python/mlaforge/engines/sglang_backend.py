@@ -14,6 +14,7 @@ import mlaforge
 from mlaforge.engines import refuse
 
 CALLS = {"decode": 0, "extend": 0, "verify": 0, "cached before extend": 0}
+WIDE = 1 << 22  # entries of a step's block table from which a kernel that looks at lengths is worth its launch (one H200, 2026-11-30; docs/engines.md)
 Q_MOST = 16  # query tokens of a request; a longer extend is several requests over the same pages
 
 
@@ -60,7 +61,7 @@ class Backend(AttentionBackend):
         if not graph and len(self.scratch) < n:
             self.scratch = self.rows.new_zeros((max(n, 2 * len(self.scratch)), self.columns))
         table = (self.graph_table if graph else self.scratch)[:n]
-        if self.fill is None:
+        if self.fill is None or table.numel() < WIDE:
             return self._pages(requests, self.columns, table)
         self.fill(requests, lens, table)
         return table
