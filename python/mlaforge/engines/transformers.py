@@ -112,7 +112,7 @@ def _forward(module, runner, hidden_states, position_embeddings=None, attention_
     cache = DynamicCache() if cache is None else cache
     paged = hasattr(cache, "cache_allocators")
     if not paged and not isinstance(cache, Cache):
-        refuse(f"the cache is a {type(cache).__name__}: continuous batching (generate_batch) is served of transformers 5.18 and later; use generate()")
+        refuse(f"the cache is a {type(cache).__name__}, must be one of transformers' Cache classes")
     if not paged and attention_mask is NOT_CAUSAL:
         refuse("the mask is not causal (packed sequences, windows, blocks): only padding of a causal mask is served")
     out = torch.empty_like(hidden_states, memory_format=torch.contiguous_format)

@@ -14,7 +14,12 @@ from transformers import ContinuousBatchingConfig
 
 from mlaforge.engines import refuse
 
-NO_MASK = "mlaforge-flash"  # the name of an attention implementation that transformers makes no mask for
+try:
+    from transformers.generation.continuous_batching import cache_allocators
+except ImportError:
+    cache_allocators = None  # before 5.18 keys and values lie in tensors of their own
+
+NO_MASK = "paged|mlaforge-flash"  # a name of an attention implementation that transformers makes no mask for, and leaves as it is
 
 
 class Batching:
@@ -36,6 +41,7 @@ class Batching:
 
     def manager(self, generation_config=None, continuous_batching_config=None, **named):
         """transformers' manager. Its batches are neither padded nor recorded: their lengths are read on the host."""
+        refuse("continuous batching (generate_batch) wants transformers 5.18 and later: use generate()", cache_allocators is None)
         given = continuous_batching_config or getattr(generation_config or self.model.generation_config, "continuous_batching_config", None)
         how, most = copy.copy(given or ContinuousBatchingConfig()), self.runner.options["prefill_tokens"]
         for name in ("use_cuda_graph", "varlen_compile_config", "decode_compile_config", "default_compile_level"):
