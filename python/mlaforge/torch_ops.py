@@ -1,6 +1,6 @@
 """PyTorch's operators of all entry points: torch.ops.mlaforge.NAME, for torch.compile, torch.export and opcheck.
 
-Loaded with mlaforge where torch was imported before it; else by `import mlaforge.torch_ops`. A compiled function calls mlaforge.mla_decode_fwd as any
+Loaded with mlaforge, or behind torch where that is imported later. A compiled function calls mlaforge.mla_decode_fwd as any
 other does: where Dynamo traces it, it meets the operator instead. Outside of compiled graphs nothing changes. All operators write to tensors of the
 caller's, which their schemas declare, and return nothing, so that their fake implementations have nothing to do; what an entry point makes for its
 caller (out=None) the traced function makes beforehand, and a compiler sees it. Launches go to PyTorch's current stream."""

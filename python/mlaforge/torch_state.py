@@ -1,6 +1,8 @@
 """PyTorch's state while an entry point is called: it may trace, or record operations for a backward pass, which kernels here do not have."""
+import importlib
 import re
 import sys
+import warnings
 
 from .library import fast
 from .tensors import fail
@@ -12,6 +14,41 @@ def has_operators(torch):
     """True of a PyTorch of 2.6 and later, which registers operators as torch_ops.py does; older ones make plain calls."""
     found = re.match(r"(\d+)\.(\d+)", getattr(torch, "__version__", ""))
     return found is not None and tuple(map(int, found.groups())) >= (2, 6)
+
+
+class _WhenImported:
+    """A finder of sys.meta_path: registers PyTorch's operators behind the import of torch, then leaves."""
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name != "torch":
+            return None
+        spec = next(filter(None, (other.find_spec(name, path, target) for other in sys.meta_path if other is not cls)), None)
+        run = getattr(spec and spec.loader, "exec_module", None)
+        if run is not None:  # whoever only asks whether there is a torch gets a spec as good as the finder's own
+            def run_and_register(module):
+                run(module)
+                if cls in sys.meta_path:
+                    sys.meta_path.remove(cls)
+                    cls.register(module)
+            spec.loader.exec_module = run_and_register
+        return spec
+
+    @staticmethod
+    def register(torch):
+        try:
+            if has_operators(torch):
+                importlib.import_module(".torch_ops", __package__)
+        except Exception as why:  # a program's import of torch must not fail by it
+            warnings.warn(f"mlaforge's entry points are no operators of PyTorch: {type(why).__name__}: {why}", stacklevel=2)
+
+
+def operators():
+    """Registers PyTorch's operators: now if torch was imported, else as soon as it is."""
+    if "torch" not in sys.modules:
+        sys.meta_path.insert(0, _WhenImported)
+    elif has_operators(sys.modules["torch"]):
+        importlib.import_module(".torch_ops", __package__)
 
 
 def _mode():

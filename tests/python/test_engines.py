@@ -5,6 +5,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 import types
 import unittest
 
@@ -44,6 +45,31 @@ class Versions(unittest.TestCase):
 
     def test_no_engine_is_imported(self):
         self.assertFalse({"transformers", "vllm", "sglang"} & set(sys.modules))
+
+
+class ImportOrder(unittest.TestCase):
+    """PyTorch imported behind mlaforge, with a stand-in for torch of a version."""
+
+    def run_with(self, version, code):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "torch.py"), "w") as f:
+                f.write(f"__version__ = {version!r}")
+            path = os.pathsep.join((folder, os.environ.get("PYTHONPATH", "")))
+            return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+
+    def test_a_torch_that_takes_no_operators_is_imported_as_ever(self):
+        made = self.run_with("2.5.1", "import sys, mlaforge; before = list(sys.meta_path); import torch; print(torch.__version__, len(before) - len(sys.meta_path))")
+        self.assertEqual((made.stdout, made.stderr), ("2.5.1 1\n", ""))
+
+    def test_whoever_asks_for_torch_alone_does_not_import_it(self):
+        made = self.run_with("2.5.1", "import sys, mlaforge; from importlib.util import find_spec as f; print(bool(f('torch')), 'torch' in sys.modules)\n"
+                                      "import torch; print('mlaforge.torch_ops' in sys.modules, any('mlaforge' in str(x) for x in sys.meta_path))")
+        self.assertEqual((made.stdout, made.stderr), ("True False\nFalse False\n", ""))
+
+    def test_operators_that_cannot_be_registered_do_not_fail_torch_s_import(self):
+        made = self.run_with("2.6.0", "import mlaforge, torch; print(torch.__version__)")
+        self.assertEqual(made.stdout, "2.6.0\n")
+        self.assertRegex(made.stderr, "mlaforge's entry points are no operators of PyTorch: AttributeError: .*torch.* has no attribute 'library'")
 
 
 class Plugins(unittest.TestCase):
@@ -195,6 +221,18 @@ class Plugins(unittest.TestCase):
             made.init_forward_metadata_out_graph(named(forward_mode=mode, batch_size=2, req_pool_indices=requests, seq_lens=torch.tensor(lens)))
             self.assertEqual((made.lens.data_ptr(), made.table.data_ptr()), (made.graph_lens.data_ptr(), made.graph_table.data_ptr()))
             self.assertEqual((made.lens.tolist(), made.table.tolist(), made.width, made.kind), ([n + 4 for n in lens], [[8, 9, 10, 11], [0, 1, 2, 3]], 4, "verify"))
+        eager = named(forward_mode=mode, batch_size=2, req_pool_indices=requests, seq_lens=torch.tensor([5, 9]))
+
+        def fill(requests, lens, table):  # as SGLang's kernel does on a GPU: pages up to each length, nothing behind them
+            for row, request, n in zip(table, requests.tolist(), lens.tolist()):
+                row[:-(-n // 16)] = tokens.req_to_token[request, :n:16] // 16
+        made.fill = fill
+        for wide, lens, table in ((8, [5, 9], [[8, 0, 0, 0], [0, 0, 0, 0]]), (8, [40, 9], [[8, 9, 10, 0], [0, 0, 0, 0]]), (8, [5, 9], [[8, 9, 10, 0], [0, 0, 0, 0]]),
+                                  (9, [5, 9], [[8, 9, 10, 11], [0, 1, 2, 3]])):  # a table of 8 entries: whole rows where that is cheaper
+            backend.WIDE = wide
+            eager.seq_lens = torch.tensor(lens)
+            made.init_forward_metadata(eager)
+            self.assertEqual((made.lens.tolist(), made.table.tolist()), ([n + 4 for n in lens], table))
         spec.speculative_eagle_topk = 2
         with self.assertRaisesRegex(NotImplementedError, "^mlaforge: speculative_eagle_topk is above 1"):
             backend.Backend(runner)
@@ -225,6 +263,52 @@ class DynamicLayer:
 
     def batch_select_indices(self, indices):
         self.choose(indices)
+
+
+@unittest.skipIf(torch is None, "torch is not installed")
+class PackedRequests(unittest.TestCase):
+    """A batch of transformers' continuous batching: pages of 4 tokens, two layers, so blocks lie 16 of its rows apart."""
+
+    def step(self, requests, q_lens=(1,), prefill_tokens=64):
+        """requests: (blocks, cached, new). Returns the step and what its layer's schedules were made of."""
+        from mlaforge.engines.transformers_steps import PackedStep
+        made, row = [], lambda blocks, i: blocks[i // 4] * 16 + i % 4
+        layer = types.SimpleNamespace(schedule=lambda news, cached: made.append((news, cached)) or "schedule", workspace_size=lambda *sizes: 256)
+        runner = types.SimpleNamespace(page=4, options=dict(q_lens=q_lens, prefill_tokens=prefill_tokens))
+        sums = lambda values: torch.tensor([sum(values[:i]) for i in range(len(values) + 1)], dtype=torch.int32)
+        written = torch.tensor([row(blocks, i) for blocks, cached, new in requests for i in range(cached, cached + new)])
+        read = torch.tensor([row(blocks, i) for blocks, cached, new in requests for i in range(cached + new)] if any(r[1] for r in requests) else [], dtype=torch.int64)
+        ends = sums([cached + new for _, cached, new in requests])
+        step = PackedStep(runner, torch.arange(len(written))[None], sums([new for _, _, new in requests]), {"full_attention": ends}, [read], [written], 16)
+        return step.make(layer), made
+
+    def test_rows_of_the_cache_become_pages_and_slots(self):
+        step, made = self.step([((3, 7), 5, 1), ((2,), 2, 1), ((9, 1, 4), 4, 5)])
+        self.assertEqual([row[:n] for row, n in zip(step.table.tolist(), (2, 1, 3))], [[3, 7], [2], [9, 1, 4]])
+        self.assertEqual(step.slots.tolist(), [29, 10, 4, 5, 6, 7, 16])
+        decode, prefill = step.parts
+        self.assertEqual((decode.lens.tolist(), decode.q_len, decode.total, decode.schedule, (decode.lo, decode.hi)), ([6, 3], 1, 6, None, (0, 2)))
+        self.assertEqual((prefill.schedule, prefill.lens if hasattr(prefill, "lens") else None, (prefill.lo, prefill.hi), made), ("schedule", None, (2, 7), [([5], [4])]))
+        self.assertEqual((decode.workspace.numel() >= 256, decode.workspace.data_ptr() % 256, prefill.workspace), (True, 0, None))
+
+    def test_a_layer_s_pages_are_where_transformers_lays_them(self):
+        from mlaforge.engines.transformers_steps import latent_rows
+        allocator = types.SimpleNamespace(layer_indices=[0, 2], tokens_per_page=4, block_physical_stride=16)
+        cache = types.SimpleNamespace(layer_to_allocator={2: allocator}, dtype=torch.bfloat16, cache_tensor=torch.zeros(5 * 2 * 4 * 6 * 2, dtype=torch.uint8))
+        pages, stride = latent_rows(cache, 2, 6)
+        pages[3, 1] = 7.0  # block 3, token 1, of the second layer: keys of 3 columns lie in the block's third quarter, values in its last
+        found = cache.cache_tensor.view(torch.bfloat16).nonzero()[:, 0].tolist()
+        self.assertEqual((tuple(pages.shape), stride, found), ((5, 4, 6), 16, list(range(3 * 48 + 24 + 6, 3 * 48 + 24 + 12))))
+
+    def test_a_batch_without_cached_tokens_has_the_pages_it_writes(self):
+        step, made = self.step([((5, 6), 0, 7), ((8,), 0, 3)])
+        self.assertEqual([row[:n] for row, n in zip(step.table.tolist(), (2, 1))], [[5, 6], [8]])
+        self.assertEqual(made, [([7, 3], [0, 0])])
+
+    def test_prefills_are_cut_between_requests_and_decodes_by_their_number_of_tokens(self):
+        step, made = self.step([((1,), 1, 1), ((2,), 1, 2), ((3,), 0, 3), ((4,), 0, 4), ((5,), 0, 4), ((6,), 3, 1)], q_lens=(1, 2), prefill_tokens=8)
+        self.assertEqual([(part.lo, part.hi, part.q_len) for part in step.parts if part.schedule is None], [(0, 1, 1), (1, 3, 2), (14, 15, 1)])
+        self.assertEqual(made, [([3, 4], [0, 0]), ([4], [0])])
 
 
 @unittest.skipIf(torch is None, "torch is not installed")

@@ -1,6 +1,9 @@
 """Every entry point as an operator of PyTorch, over the emulator: opcheck, torch.compile, torch.export, gradients. Skips only where torch is missing."""
 import gc
 import inspect
+import os
+import subprocess
+import sys
 import types
 import unittest
 import unittest.mock
@@ -313,6 +316,14 @@ class Operators(Entries):
         call, good = next((c, g) for c, g in self.calls() if getattr(c, "__name__", "") == "mla_decode_fwd")
         with self.assertRaisesRegex(Exception, "stream is given, must be None in a compiled graph"):
             torch.compile(lambda named: call(**named, stream=1), fullgraph=True, backend="aot_eager")(good)
+
+    def test_torch_may_be_imported_last(self):
+        code = ("import mlaforge, torch\n"
+                "f = torch.compile(lambda x, w: mlaforge.mla_v_out(x, w, 128), fullgraph=True, backend='aot_eager')\n"
+                "x, w = torch.ones(1, 16, 512).half(), torch.ones(16, 256, 512).half()\n"
+                "with torch.no_grad(): print(float(f(x, w).flatten()[0]))")
+        made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "MLAF_DEVICE": "emu:gfx942"})
+        self.assertEqual(made.stdout, "512.0\n", made.stderr[-300:])
 
     def test_an_older_torch_makes_plain_calls(self):
         from mlaforge import torch_state

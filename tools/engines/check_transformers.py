@@ -77,6 +77,31 @@ def modes(kind, stock, mine, judge):
         generate(f"{kind}: {name}", stock, mine, judge, x, m, **how)
 
 
+def batching(stock, mine, judge):
+    """generate_batch: requests of many lengths that come and go, over transformers' paged cache. Stock's fails on such models, so its error is generate()'s."""
+    random = torch.Generator().manual_seed(3)
+    prompts = [torch.randint(1, 90, (n,), generator=random).tolist() for n in (5, 37, 1, 80, 12)]
+    prompts.append(prompts[3][:70] + [5, 6])  # its first blocks are another's
+    greedy, errors = dict(max_new_tokens=10, do_sample=False, eos_token_id=-1, pad_token_id=0), []
+    for prompt in prompts:
+        made = stock.generate(torch.tensor([prompt]), **greedy, output_logits=True, return_dict_in_generate=True)
+        text = made.sequences[0, len(prompt):]
+        errors += judge.errors(prompt, text.tolist(), torch.cat(made.logits).float().log_softmax(-1).gather(1, text[:, None])[:, 0].tolist())
+    bound = tiny.LOG_ERROR * tiny.rms(errors)
+    for name, times, how, config in (("6 prompts", 1, {}, dict(num_blocks=60)), ("12 in a cache too small", 2, {}, dict(num_blocks=14)),
+                                     ("sampled, 3 texts a prompt", 1, dict(do_sample=True, num_return_sequences=3), dict(num_blocks=60))):
+        calls, start = sum(mine.mlaforge.calls.values()), time.time()
+        asked = transformers.GenerationConfig(**{**greedy, **how})
+        made = list(mine.generate_batch(prompts * times, asked, transformers.ContinuousBatchingConfig(return_logprobs=True, **config)).values())
+        calls = sum(mine.mlaforge.calls.values()) - calls
+        whole = len(made) == len(prompts) * times * how.get("num_return_sequences", 1) and not any(x.error for x in made)
+        texts = [(x.prompt_ids, x.generated_tokens, x.logprobs) for x in made if not x.error]
+        error = tiny.rms([e for text in texts for e in judge.errors(*text)])
+        worst = 0.0 if how else max((r for prompt, text, _ in texts for r in judge.regret(prompt, text)), default=9.0)
+        row(f"generate_batch: {name}", whole and calls > 0 and error <= bound and worst <= tiny.REGRET,
+            f"error of log p {error:.4f}, bound {bound:.4f}, " + (f"worst regret {worst:.3f}, " if not how else "") + f"{len(texts)} texts; {calls} calls, {time.time() - start:.0f} s")
+
+
 def compiled(stock, mine, judge):
     """Dynamo traces the model, and meets layers that it does not look into."""
     ids = torch.randint(1, 90, (1, 20), generator=torch.Generator().manual_seed(9))
@@ -124,6 +149,8 @@ def refusals(mine, ids):
     refused("mask of 4 dimensions", "attention_mask has the shape", lambda: mine(ids, attention_mask=torch.ones(1, 1, ids.shape[1], ids.shape[1])))
     refused("too many positions", "must be at most 256", lambda: mine(ids[:, :1].expand(1, 300)))
     refused("packed sequences", "packed sequences", lambda: mine(ids[:, :6], position_ids=torch.tensor([[0, 1, 2, 0, 1, 2]]), use_cache=False))
+    graphs = transformers.ContinuousBatchingConfig(use_cuda_graph=True)
+    refused("recorded continuous batches", "use_cuda_graph of continuous batching", lambda: mine.generate_batch([[1]], continuous_batching_config=graphs))
     with torch.enable_grad():
         refused("gradients", "hidden requires a gradient", lambda: mine(ids, use_cache=False))
 
@@ -141,6 +168,7 @@ def main():
         modes(kind, stock, mine, tiny.Judge(exact))
         if kind == "dense":
             refusals(mine, torch.randint(1, 90, (1, 12)))
+            batching(stock, mine, tiny.Judge(exact))
             compiled(stock, mine, tiny.Judge(exact))
             graphs(stock, tiny.Judge(exact))
         ours.unpatch(mine)

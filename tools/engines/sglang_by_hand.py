@@ -22,11 +22,13 @@ class Pool:
         return self.cache
 
 
-def runner(requests, pages, page, device):
-    """The part of SGLang's runner that the backend reads: a cache with random rows, and where each request's tokens lie."""
-    rows = torch.randperm(requests * pages, device=device).view(requests, pages)
+def runner(requests, pages, page, device, used=None):
+    """The part of SGLang's runner that the backend reads: a cache with random rows, and where each request's tokens lie, up to `used` of them."""
+    filled = pages if used is None else -(-used // page)
+    rows = torch.zeros(requests, pages, dtype=torch.int64, device=device)
+    rows[:, :filled] = torch.randperm(requests * filled, device=device).view(requests, filled)
     tokens = (rows[:, :, None] * page + torch.arange(page, device=device)).view(requests, -1).int()
-    cache = torch.randn(requests * pages * page, RANK + ROPE, device=device).bfloat16()
+    cache = torch.randn(requests * filled * page, RANK + ROPE, device=device).bfloat16()
     return named(token_to_kv_pool=Pool(cache), req_to_token_pool=named(req_to_token=tokens), page_size=page, dtype=torch.bfloat16,
                  model_config=named(kv_lora_rank=RANK))
 
@@ -95,7 +97,7 @@ def error(mode, graph, device="cpu", heads=HEADS, page=PAGE, steps=(([30, 7, 50]
 
 def times(mode, page, heads=128, requests=64, ctx=1024, columns=4096):
     """us of a step on a GPU: tables (host, and device), and attention of a layer in a graph."""
-    of = runner(requests, columns // page, page, "cuda")
+    of = runner(requests, columns // page, page, "cuda", ctx)
     backend, layer = backend_of(of), named(tp_q_head_num=heads, head_dim=RANK + ROPE, layer_id=0, scaling=0.05)
     backend.init_cuda_graph_state(requests, requests * DRAFTS)
     batch = batch_of(mode, [ctx] * requests, [DRAFTS] * requests, True, list(range(requests)), "cuda")
@@ -134,5 +136,7 @@ if __name__ == "__main__":
             for graph in (False, True) if mode != "EXTEND" else (False,):
                 print(f"{mode.lower():16} {heads:3} heads, pages of {page:2}{', graph' if graph else '':7} error {error(mode, graph, where, heads, page):.1e}", flush=True)
     for mode in MODES[:3] if where == "cuda" else ():
-        for page in (1, 64):
-            print(f"{mode.lower():16} 64 requests of 1024, 128 heads, pages of {page:2}: " + "tables {:.1f} us of host, {:.1f} of both; attention of a layer {:.1f} us".format(*times(mode, page)), flush=True)
+        for page, columns in ((1, 4096), (1, 163840), (64, 4096), (64, 163840)):
+            said = times(mode, page, columns=columns)
+            print(f"{mode.lower():16} 64 requests of 1024 of at most {columns}, 128 heads, pages of {page:2}: "
+                  + "tables {:.1f} us of host, {:.1f} of both; attention of a layer {:.1f} us".format(*said), flush=True)

@@ -14,6 +14,7 @@ import mlaforge
 from mlaforge.engines import refuse
 
 CALLS = {"decode": 0, "extend": 0, "verify": 0, "cached before extend": 0}
+WIDE = 1 << 22  # entries of a step's block table from which a kernel that looks at lengths is worth its launch (one H200, 2026-11-30; docs/engines.md)
 Q_MOST = 16  # query tokens of a request; a longer extend is several requests over the same pages
 
 
@@ -29,6 +30,7 @@ class Backend(AttentionBackend):
         spec = get_spec()  # as SGLang resolved them; server_args holds what was given
         self.drafts = spec.speculative_num_draft_tokens or 1
         self.columns = -(-self.rows.shape[1] // self.page)
+        self.fill, self.scratch = self._kernel(), self.rows.new_zeros((0, self.columns))
         refuse("the model has no kv_lora_rank: only MLA is served; take another --attention-backend", not self.rank)
         refuse(f"the cache is {self.token_to_kv_pool.dtype}, must be {self.dtype}: --kv-cache-dtype must be auto",
                self.token_to_kv_pool.store_dtype != self.dtype)
@@ -39,10 +41,30 @@ class Backend(AttentionBackend):
         return torch.cuda.is_available()
 
     # --- a step's tables ---
+    def _kernel(self):
+        """SGLang's kernel that fills a block table as far as lengths go, which lie on the device: a function of requests, lengths and the table."""
+        if not self.rows.is_cuda or self.page & (self.page - 1) or self.page > 4096:
+            return None
+        from sglang.kernels.ops.attention.kv_indices import create_flashmla_kv_indices_triton as kernel, get_num_kv_index_blocks_flashmla as blocks
+        wide = blocks(self.columns, self.page)
+        return lambda requests, lens, table: kernel[(len(lens), wide)](self.rows, requests, lens, None, table, self.rows.stride(0), table.stride(0), self.page)
+
     def _pages(self, requests, columns, out=None):
         """Block table of these requests, so many pages wide: two launches."""
         table = torch.index_select(self.rows[:, :columns * self.page:self.page], 0, requests, out=out)
         return table.floor_divide_(self.page) if self.page > 1 else table
+
+    def _table(self, requests, lens, graph):
+        """Block table of a step whose lengths the host does not know, as wide as the longest request there may be. What lies behind a request's length is of
+        earlier steps, and is not read."""
+        n = len(lens)
+        if not graph and len(self.scratch) < n:
+            self.scratch = self.rows.new_zeros((max(n, 2 * len(self.scratch)), self.columns))
+        table = (self.graph_table if graph else self.scratch)[:n]
+        if self.fill is None or table.numel() < WIDE:
+            return self._pages(requests, self.columns, table)
+        self.fill(requests, lens, table)
+        return table
 
     def _width(self, mode):
         """Query tokens of each request of a batch that has the same number for all; None: of an extend."""
@@ -74,8 +96,8 @@ class Backend(AttentionBackend):
         if self.width is None:
             self._extend(batch)
             return
-        self.table = self._pages(batch.req_pool_indices[:n], self.columns, self.graph_table[:n] if graph else None)
         self.lens = self.graph_lens[:n].copy_(self._lengths(batch, graph)) if graph else self._lengths(batch, graph).int()
+        self.table = self._table(batch.req_pool_indices[:n], self.lens, graph)
         self.starts, self.mean, self.kind = None, 0, "decode" if batch.forward_mode.is_decode_or_idle() else "verify"
 
     def init_cuda_graph_state(self, max_bs, max_num_tokens):

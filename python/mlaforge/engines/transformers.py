@@ -17,13 +17,16 @@ from transformers.masking_utils import causal_mask_function
 
 import mlaforge
 from mlaforge import engines
+from mlaforge.engines.transformers_batching import Batching
 from mlaforge.engines.transformers_cache import LatentLayer
 from mlaforge.engines.transformers_graphs import Graphs
+from mlaforge.engines.transformers_steps import PackedStep, Step, latent_rows
 
 # Attention modules whose forward is the MLA layer. Others have gates, scales or selections that a layer does not know.
 SERVED = ("DeepseekV2Attention", "DeepseekV3Attention", "Glm4MoeLiteAttention", "Mistral4Attention", "YoutuAttention")
 ROPE_TYPES = ("default", "yarn", "linear", "llama3")  # those whose rotations do not depend on lengths
 NAME = "mlaforge"  # of the attention implementation
+NOT_CAUSAL = object()  # stands for a mask that layers do not serve
 
 
 refuse = functools.partial(engines.refuse, who=__name__)
@@ -34,75 +37,12 @@ def _no_attention(module, *args, **named):
 
 
 def _mask(*args, attention_mask=None, mask_function=causal_mask_function, **named):
-    """The mask that layers get: the caller's two-dimensional one, or None."""
-    if mask_function is not causal_mask_function:
-        refuse("the mask is not causal (packed sequences, windows, blocks): only padding of a causal mask is served")
-    return attention_mask
+    """The mask that layers get: the caller's two-dimensional one, or None. A packed batch has its own lengths, whatever is found of its positions."""
+    return attention_mask if mask_function is causal_mask_function else NOT_CAUSAL
 
 
 AttentionInterface.register(NAME, _no_attention)
 AttentionMaskInterface.register(NAME, _mask)
-
-
-class Part:
-    """One call of each layer: requests first .. end and columns lo .. hi of a step. A prefill has a schedule; keep lists its tokens that are no
-    padding, as rows of [B * S]; None: all of them."""
-
-    def __init__(self, runner, layer, step, requests, columns):
-        (self.first, self.end), (self.lo, self.hi), past = requests, columns, step.past
-        self.table, batch, self.total = step.table[self.first:self.end], self.end - self.first, past + self.hi
-        mask, tokens = step.mask[self.first:self.end, :self.total], self.hi - self.lo
-        seen, new = mask.cumsum(1), mask[:, past + self.lo:] != 0
-        rows, self.lens = seen[:, past + self.lo:] - 1, seen[:, -1].int()
-        positions = rows.clamp_min(0) if step.positions is None else step.positions[:, self.lo:self.hi].expand(step.batch, -1)[self.first:self.end]
-        slots = rows + torch.arange(self.first, self.end, device=mask.device)[:, None] * (step.table.shape[1] * runner.page)
-        slots = slots.masked_fill(~new, -1)
-        self.schedule = self.keep = self.workspace = None
-        if tokens > runner.most_q or tokens > 1 and step.padded and not bool(new.all()):
-            counts, lens = torch.stack((new.sum(1), self.lens)).tolist()
-            if sum(counts) < tokens * batch:
-                self.keep = new.flatten().nonzero()[:, 0]
-                positions, slots = positions.reshape(-1)[self.keep], slots.reshape(-1)[self.keep]
-            self.schedule = layer.schedule(counts, [total - n for total, n in zip(lens, counts)])
-        else:  # layers share a workspace, in which the first one leaves the lists that are made of the table
-            room = self.table.new_empty(layer.workspace_size(batch, tokens, self.total, self.table.shape[1]) + 256, dtype=torch.uint8)
-            self.workspace = room[-room.data_ptr() % 256:]
-        self.positions, self.slots = positions.reshape(-1).contiguous(), slots.reshape(-1).contiguous()
-
-    def run(self, runner, layer, hidden, rows, out):
-        """Writes the layer's output of these tokens to out [B, S, d]."""
-        x, y = (t[self.first:self.end, self.lo:self.hi].flatten(0, 1) for t in (hidden, out))  # some columns of one request, or all: y is a view
-        x = x.contiguous()
-        if self.keep is not None:
-            x = x.index_select(0, self.keep)
-            y.zero_()
-        if not x.shape[0]:
-            return
-        direct = y if self.keep is None else None
-        if self.schedule is None:
-            made = layer(x, self.positions, self.slots, rows, self.lens, self.table, q_len=self.hi - self.lo, kv_len=self.total, out=direct,
-                         workspace=self.workspace, same_tables=layer is not runner.modules[0]._mlaforge_layer)
-        else:
-            made = layer(x, self.positions, self.slots, rows, block_table=self.table, schedule=self.schedule, out=direct)
-        runner.calls["decode" if self.schedule is None else "prefill"] += 1
-        if self.keep is not None:
-            y.index_copy_(0, self.keep, made)
-
-
-class Step:
-    """One forward of the model, made at its first layer: the block table, and the parts that a layer is called with."""
-
-    def __init__(self, runner, layer, rows, hidden, past, mask, positions):
-        self.batch, tokens, _ = hidden.shape
-        self.past, self.positions, most = past, positions, runner.options["prefill_tokens"]
-        self.table = torch.arange(rows.shape[0], device=hidden.device, dtype=torch.int32).view(self.batch, -1)
-        if mask is not None and (mask.dim() != 2 or mask.shape[1] < past + tokens):
-            refuse(f"attention_mask has the shape {tuple(mask.shape)}, must be [requests, {past + tokens}] for {past} cached and {tokens} new tokens")
-        self.padded = mask is not None
-        self.mask = mask[:, :past + tokens].long() if self.padded else self.table.new_ones((self.batch, past + tokens), dtype=torch.int64)
-        requests = self.batch if tokens <= runner.most_q and tokens * self.batch <= most or tokens == 1 else max(most // tokens, 1)
-        self.parts = [Part(runner, layer, self, (first, min(first + requests, self.batch)), (lo, min(lo + most, tokens)))
-                      for first in range(0, self.batch, requests) for lo in range(0, tokens, most)]
 
 
 class Runner:
@@ -136,6 +76,13 @@ class Runner:
             self.close(module)
             module._mlaforge_layer = mlaforge.Layer(**module._mlaforge, **self.options)
 
+    def check(self, batch, tokens):
+        """Makes layers anew if they take fewer requests; refuses more tokens of a request than there are rotations."""
+        if tokens > self.positions:
+            refuse(f"{tokens} tokens, must be at most {self.positions}: patch(model, positions=...)")
+        if batch > self.options["batch"] or not hasattr(self.modules[0], "_mlaforge_layer"):
+            self.make(batch)
+
     @staticmethod
     def close(module):
         layer = module.__dict__.pop("_mlaforge_layer", None)
@@ -163,28 +110,48 @@ def _cache_layer(runner, module, cache):
 def _forward(module, runner, hidden_states, position_embeddings=None, attention_mask=None, past_key_values=None, cache=None, position_ids=None, **named):
     cache = past_key_values if past_key_values is not None else cache
     cache = DynamicCache() if cache is None else cache
-    if not isinstance(cache, Cache):
-        refuse(f"the cache is a {type(cache).__name__}: continuous batching (generate_batch) is not served; use generate()")
-    batch, tokens, _ = hidden_states.shape
+    paged = hasattr(cache, "cache_allocators")
+    if not paged and not isinstance(cache, Cache):
+        refuse(f"the cache is a {type(cache).__name__}, must be one of transformers' Cache classes")
+    if not paged and attention_mask is NOT_CAUSAL:
+        refuse("the mask is not causal (packed sequences, windows, blocks): only padding of a causal mask is served")
+    out = torch.empty_like(hidden_states, memory_format=torch.contiguous_format)
+    (_packed if paged else _padded)(module, runner, hidden_states, out, cache, attention_mask, position_ids, named)
+    return out, None
+
+
+def _run(module, runner, hidden, rows, out):
+    for part in runner.step.parts:
+        part.run(runner, module._mlaforge_layer, hidden, rows, out)
+
+
+def _packed(module, runner, hidden, out, cache, mask, positions, named):
+    """Requests behind one another, over the paged cache of continuous batching."""
+    rows, stride = latent_rows(cache, module.layer_idx, module.kv_lora_rank + module.qk_rope_head_dim)
+    if module is runner.modules[0]:
+        step = PackedStep(runner, positions, *(named[name] for name in ("cu_seq_lens_q", "cu_seq_lens_k", "read_index", "write_index")), stride)
+        runner.check(len(step.news), max(step.totals))
+        runner.step = step.make(module._mlaforge_layer)
+    _run(module, runner, hidden, rows, out)
+
+
+def _padded(module, runner, hidden, out, cache, mask, positions, named):
+    """Requests side by side, over a cache of transformers' that holds LatentLayers."""
+    batch, tokens, _ = hidden.shape
     latent, index, moving = _cache_layer(runner, module, cache), module.layer_idx, getattr(cache, "offloading", False)
     if moving:
-        torch.cuda.default_stream(hidden_states.device).wait_stream(cache.prefetch_stream)
+        torch.cuda.default_stream(hidden.device).wait_stream(cache.prefetch_stream)
         latent.prefetch()
         cache.prefetch(index + 1, cache.only_non_sliding)
-    if latent.length + tokens > runner.positions:
-        refuse(f"{latent.length + tokens} tokens, must be at most {runner.positions}: patch(model, positions=...)")
-    rows = latent.reserve(hidden_states, batch, latent.length + tokens)
+    runner.check(0, latent.length + tokens)
+    rows = latent.reserve(hidden, batch, latent.length + tokens)
     if module is runner.modules[0] and runner.fixed is None:
-        if batch > runner.options["batch"] or not hasattr(module, "_mlaforge_layer"):
-            runner.make(batch)
-        runner.step = Step(runner, module._mlaforge_layer, rows, hidden_states, latent.length, attention_mask, position_ids)
-    out = torch.empty_like(hidden_states, memory_format=torch.contiguous_format)
-    for part in runner.step.parts:
-        part.run(runner, module._mlaforge_layer, hidden_states, rows, out)
+        runner.check(batch, 0)
+        runner.step = Step(runner, module._mlaforge_layer, rows, hidden, latent.length, mask, positions)
+    _run(module, runner, hidden, rows, out)
     latent.length += tokens
     if moving:
         cache.offload(index, cache.only_non_sliding)
-    return out, None
 
 
 def patch(model, *, page_size=64, batch=1, kv_len=(1024, 8192), q_lens=(1,), prefill_tokens=8192, positions=None, graphs=False, ctx=None, **options):
@@ -213,6 +180,7 @@ def patch(model, *, page_size=64, batch=1, kv_len=(1024, 8192), q_lens=(1,), pre
     model.mlaforge = runner
     model.set_attn_implementation(NAME)
     model.generation_config.disable_compile = True  # of static caches: generate() would trace layers that hold addresses
+    runner.batching = Batching(model, runner)
     if graphs:
         runner.graphs = Graphs(model, runner, Step)
     return model
@@ -226,6 +194,7 @@ def unpatch(model):
     for module in runner.modules:
         runner.close(module)
         del module.forward, module._mlaforge
+    del model.init_continuous_batching
     if runner.graphs is not None:
         del model.forward
     model.set_attn_implementation(runner.before[0])
