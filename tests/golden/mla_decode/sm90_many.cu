@@ -144,7 +144,9 @@ struct walk {
 MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
   const int splits = fit_splits(&a);
   if (w.request >= a.batch || (int)blockIdx.y >= splits) return false;
-// [12 more lines of templates/mla_decode/sm90_many/piece.h]
+// [6 more lines of templates/mla_decode/sm90_many/piece.h]
+  x.part = splits == 1 ? -1 : ((int)blockIdx.y * (int)a.total_q + qo) * H + ROWS * (int)blockIdx.x;
+// [5 more lines of templates/mla_decode/sm90_many/piece.h]
   if (fit_goes_on(&y) && blockIdx.x == 0 && (threadIdx.x & 31) == 0 && a.part_o) fit_list(a.part_o, PART, y.request);
 // [9 more lines of templates/mla_decode/sm90_many/piece.h]
   if (!(w.request < 0 ? next_of_part(a, w, x, qo) : next_range(a, w, x, qo))) return false;
@@ -234,7 +236,11 @@ MLAF_DEV void find_tops(const math& c, int wg, const float (&o)[2][O_COLS / 2]) 
 // [27 more lines of templates/mla_decode/sm90_many/partial.h]
 
 MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, int wg, rows_state& r, float (&o)[2][O_COLS / 2]) {
-// [39 more lines of templates/mla_decode/sm90_many/finish.h]
+// [5 more lines of templates/mla_decode/sm90_many/finish.h]
+  const u32 sums = c.shared + SUMS_AT; // [warpgroup][row]
+// [9 more lines of templates/mla_decode/sm90_many/finish.h]
+  float by[2];
+// [23 more lines of templates/mla_decode/sm90_many/finish.h]
 
 MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared, int wg) {
 // [10 more lines of templates/mla_decode/sm90_many.cu.in]
@@ -246,7 +252,13 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared, int wg) {
     if (wg == 0) blocks_as_a(c, blocks, q_last, r, o, q_done);
     else blocks_as_b(c, blocks, q_last, r, o, q_done);
     c.forget();
-// [7 more lines of templates/mla_decode/sm90_many.cu.in]
+    c.used[0] += (blocks + 1) / 2;
+    c.used[1] += blocks / 2;
+    barrier_wait(shared + CHECKED_AT, k & 1);
+    finish(c, a, k, wg, r, o);
+    if (!MANY) return;
+  }
+}
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_592931cf(const __grid_constant__ mlaf_decode_params p) {
   const u32 shared = shared_address(memory());
@@ -264,7 +276,13 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_5
     barrier_init(shared + CHECKED_AT, 1);
     barrier_init(shared + NEAR_END_AT, 1);
     barriers_ready();
-// [7 more lines of templates/mla_decode/sm90_many.cu.in]
+  }
+  __syncthreads();
+  if (PAIR == 2) cluster_sync();
+  if (threadIdx.x >= 128 && threadIdx.x < 128 + SLICES && (int)blockIdx.z < p.a.batch)
+    fetch_box(&p.maps[MAP_Q], 64 * (threadIdx.x - 128), load_past_l1(p.a.qo_indptr + blockIdx.z) * H + 64 * blockIdx.x);
+  if (threadIdx.x >= 160 && threadIdx.x < 164 && (int)blockIdx.z < p.a.batch) { // page ids, a line holds 32
+    const int first = load_past_l1(p.a.kv_indptr + blockIdx.z), pages = load_past_l1(p.a.kv_indptr + blockIdx.z + 1) - first;
     fetch_line(p.a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * (threadIdx.x - 160));
     if (threadIdx.x == 160) fetch_line(p.a.kv_last_page_lens + blockIdx.z);
   }

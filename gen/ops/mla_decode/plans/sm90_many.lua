@@ -4,9 +4,9 @@ local plan = {}
 local MOST = 232448
 local SLICE = 8192 -- 64 rows x 64 columns x 2 bytes
 
--- gather: with what the loaders of scattered rows need (templates/mla_decode/sm90_many/gather.h). { refused = reason } when that
--- does not fit.
-function plan.make(rank, rope, gather)
+-- gather: with what the loaders of scattered rows need (templates/mla_decode/sm90_many/gather.h); together: blocks of a cluster
+-- that share a request (templates/mla_decode/sm90_many/clusters.h; nil: one). { refused = reason } when that does not fit.
+function plan.make(rank, rope, gather, together)
   local slices, all = rank // 64, rank // 64 + (rope > 0 and 1 or 0)
   -- buffers: blocks of 64 tokens that lie there
   local p = { buffers = rank > 256 and 2 or 4, threads = gather and 512 or 384 }
@@ -19,6 +19,7 @@ function plan.make(rank, rope, gather)
   p.bars_at = p.facts_at + 4 * 40 -- this piece and the next one, and copies for the ends of this one and the one before
   p.bars_end = p.bars_at + 8 * (p.buffers * (all + 5) + 5)
   p.bytes = p.bars_end
+  if together then p.bytes = p.bars_end + 8 * 3 end
   if gather then
     p.tables_at = (p.bars_end + 15) // 16 * 16
     p.tables = 2 -- of 64 rows' numbers and a word
