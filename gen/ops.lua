@@ -29,6 +29,8 @@
 --             bits), knob(p), and second() (the second kernel's parameters, where there is one); nil: there are none
 --   inside(v, ahead, next)  what serves in place of variant v (family, second: the second kernel's parameters or nil) a caller
 --             who knows more (space.inside: ahead, next): a list of such { family, second }, best first
+--   inside_of(family, point)  the kernel (FAMILY:POINT) that such a caller's kernels are found by; nil: the best other one's.
+--             When left out: the kernel itself
 --   renamed   names that were other ones: families and templates, old -> new (gen/ops/OP/renamed.lua)
 --
 -- A family's file returns the family, or { families = { name = family } } where one file makes several. A family is a table:

@@ -462,12 +462,26 @@ function space.serve(p, target, name)
   return v
 end
 
+-- The name of the first candidate that op.inside_of() leaves as it is, or nil.
+local function first_inside(p, target, op)
+  local best
+  for _, v in ipairs(candidates(p, target, function() end)) do
+    local family, point = split_name(v.name)
+    if op.inside_of(family, point) == v.name:match("^[^/]*") and (not best or by_model(v, best)) then best = v end
+  end
+  return best and best.name
+end
+
 -- Variants in place of one of that name for a caller who knows more of its launches (a layer), best first. ahead: what tables and
 -- older rows hold is older than the launch before; next: the problem that is executed next over this one's outputs alone, or nil.
 function space.inside(p, target, name, ahead, next)
   local op, list = ops.of(p), {}
   local family, point, n, second = split_name(name)
   local follows = next and require("joint").follows(p, next) and next or nil
+  local like = op.inside_of and (ahead or follows) and op.inside_of(family, point)
+  if like == nil then name = first_inside(p, target, op) or name
+  elseif like and like ~= name:match("^[^/]*") then name = like .. "/s1" end
+  family, point, n, second = split_name(name)
   for _, other in ipairs(op.inside({ family = family, second = second }, ahead, follows)) do
     local made, v = pcall(space.variant, p, target, variant_name(other.family, point, n, other.second))
     if made then list[#list + 1] = v end -- else there is no such kernel

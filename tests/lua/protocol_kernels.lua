@@ -31,7 +31,8 @@ return function(loader, entries)
     return kernel
   end
   function of.sm90_mid(p, x, gather)
-    local v = { rank = p.rank, rope = p.rope, rows = x.rows, schedule = x.schedule, gather = gather, page_size = p.page_size }
+    local v = { rank = p.rank, rope = p.rope, rows = x.rows, schedule = x.schedule, gather = gather, page_size = p.page_size,
+      cluster = x.cluster }
     return model("sm90_mid").of(plan("sm90_mid").make(v, isa), v)
   end
   function of.sm90_raw(p, x)
@@ -61,8 +62,14 @@ return function(loader, entries)
 
   for _, entry in ipairs(entries) do
     for _, item in ipairs(entry[2]) do
-      local family, fitted = item.family:gsub("_shares$", ""):gsub("_whole$", "") -- the fitted kernels but for one number
+      -- The fitted kernels but for one number; clusters: but for the end of a request, which has a model of its own.
+      local family, fitted = item.family:gsub("_shares$", ""):gsub("_whole$", "")
+      local together
+      family, together = family:gsub("_clusters$", "")
+      fitted = fitted + together
       local values = loader.require("params").merge(item.point.values, fitted > 0 and { schedule = "fitted" } or {})
+      if together > 0 and family == "sm90_many" then values.cluster = 1 end
+      if together > 0 and family == "sm90_few" then values.load, values.wgs = "tma", 2 end
       local name = of[family] and family or family:gsub("_gather$", "")
       if of[name] and not item.rejected then
         add(family, (name:gsub("_rotate$", "")), of[name](entry[1], values, name ~= family))

@@ -8,7 +8,7 @@ local protocol, rules, known = loader.require("protocol"), loader.require("ops/m
 local OPS = protocol.ops
 local explore = dofile(T.root .. "/tests/lua/explore.lua")
 local KERNELS = {}
-for _, name in ipairs({ "sm90_few", "sm90_many", "sm90_mid", "sm90_raw", "sm90_raw_mid", "sm90_small_rank" }) do
+for _, name in ipairs({ "sm90_few", "sm90_many", "sm90_mid", "sm90_raw", "sm90_raw_mid", "sm90_small_rank", "clusters" }) do
   KERNELS[name] = loader.require("ops/mla_decode/protocol/" .. name) end
 
 local function with(base, change)
@@ -26,6 +26,7 @@ local HOP = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, g
 local HOPP = { boxes = 9, ring = 15, rope = 64, schedule = "fitted", warps = 2 }
 local RAW = { boxes = 1, ring = 5, places = 1, wgs = 2, warps = 2, cluster = 1, schedule = "splits", rounds = 2, raises = 0 }
 local RAW_MID = { boxes = 1, ring = 3, ps = 2, schedule = "fitted", raises = 1, warps = 2, scored = true }
+local ENDS_MID, ENDS_MANY = { blocks = 2, scores = true, warps = 2 }, { blocks = 2, warps = 2 }
 local HOPW = { buffers = 4, schedule = "fitted", warps = 2 }
 
 local function first(name, v, all)
@@ -176,6 +177,8 @@ test("the model's functions are the template's", function()
       "mla_decode/sm90_few/ends.h", "mla_decode/sm90_few/look_ahead.h", "mla_decode/sm90_few/take_pieces.h",
       "mla_decode/sm90_few/whole.h", "mla_decode/lib/index_list.h", "mla_decode/lib/meet.h" },
     sm90_mid = { "mla_decode/sm90_mid.cu.in" },
+    clusters = { "mla_decode/sm90_mid.cu.in", "mla_decode/sm90_mid/clusters.h", "mla_decode/sm90_many.cu.in",
+      "mla_decode/sm90_many/block.h", "mla_decode/sm90_many/clusters.h", "mla_decode/sm90_many/finish.h" },
     sm90_raw = { "mla_decode/sm90_raw.cu.in", "mla_decode/lib/index_list.h", "mla_decode/sm90_raw/list.h",
       "mla_decode/sm90_raw/load.h", "mla_decode/sm90_raw/products.h",
       "mla_decode/sm90_raw/query.h", "mla_decode/sm90_raw/softmax.h", "mla_decode/sm90_few/take_pieces.h",
@@ -605,6 +608,29 @@ local SEEDS = {
   end },
   { "the next piece's facts are written before O is stored", "sm90_raw_mid", RAW_MID, { 2, 1 }, "race", "facts", function(m)
     edit(m, "producer 2", { "WAIT" }, "empty_q", "announce()", drop)
+  end },
+  { "O lands while the other block still multiplies", "clusters", ENDS_MID, nil, "race", "tiles", function(m)
+    edit(m, "block 1 values", { "WAIT" }, "FREE", "send_columns()", drop)
+  end },
+  { "states land on Q that is still read", "clusters", ENDS_MANY, nil, "race", "Q, where", function(m)
+    edit(m, "block 2 values", { "WAIT" }, "FREE", "send_columns()", drop)
+  end },
+  { "a warp says too early that its products are done", "clusters", ENDS_MANY, nil, "race", "tiles", function(m)
+    edit(m, "block 1 values 2.1", { "ARRIVE" }, "FREE", "send_columns()", function(ops, i)
+      table.insert(ops, 5, table.remove(ops, i))
+    end)
+  end },
+  { "a cluster's block is sent to before it runs", "clusters", ENDS_MID, nil, "unmade", "ENDS", function(m)
+    edit(m, "block 1 scores", { "WAIT" }, "cluster", "work_on_scores()", drop)
+  end },
+  { "O is added before it has landed", "clusters", ENDS_MID, nil, "race", "tiles", function(m)
+    edit(m, "block 2 values 2.1", { "WAIT" }, "LANDED", "write_columns()", drop)
+  end },
+  { "weights are taken before the states are there", "clusters", ENDS_MANY, nil, "race", "Q, where", function(m)
+    edit(m, "block 1 values 1.0", { "WAIT" }, "ENDS", "finish_columns()", drop)
+  end },
+  { "O is stored over what another warp has still to add", "clusters", ENDS_MID, nil, "race", "tiles", function(m)
+    edit(m, "block 1 values 1", { "ARRIVE", "WAIT" }, "named 2", "write_columns()", drop)
   end },
   { "two buffers where three are needed", "sm90_small_rank", with(HOPW, { buffers = 2 }), { 3 }, "deadlock", "wait_full",
     function() end },

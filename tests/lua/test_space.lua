@@ -27,7 +27,8 @@ test("NVIDIA targets: names rebuild their variant, families stay with their arch
         eq(w.model_ns, v.model_ns, v.name)
         eq(loader.suffix(v.decode.template), ".cu", v.name)
         ok(v.combine or v.knob == 1, "%s: nobody adds up its splits", v.name)
-        ok(not v.combine or v.knob > 1 or v.decode.cost.may_combine, "%s: nothing to add up", v.name)
+        local cost = v.decode.cost
+        ok(not v.combine or v.knob > 1 or cost.may_combine or cost.always_combines, "%s: nothing to add up", v.name)
         several = several + (v.knob > 1 and 1 or 0)
       end
     end
@@ -190,18 +191,18 @@ test("sm90_many_whole: for one split; requests that all run at once stay whole w
   end
 end)
 
-test("few short requests: clusters that merge in shared memory; long ones and many have a merge kernel", function()
+test("few short requests: clusters that merge in shared memory; long ones and many have another merge kernel", function()
   local function first(text)
     local v = space.variants(problem.parse("mla_decode:" .. text), "sm_90a")[1]
     return v.decode.cost.width or 1, v.combine, v.name
   end
   for _, text in ipairs { "h16,b26,s320", "h8,b28,s512", "h48,b9,s512", "h32,b8,s384", "h16,q4,causal,f16,b7,s303" } do
     local width, combine, name = first(text)
-    ok(width >= 4 and not combine, "%s: %s", text, name)
+    ok(width >= 4 and combine and combine.template == "mla_decode/combine_early_clusters", "%s: %s", text, name)
   end
   for _, text in ipairs { "h16,b45,s512", "h48,b9,s1884", "h32,b24,s576", "h128,b5,s1088" } do
     local width, combine, name = first(text)
-    ok(width <= 2 and combine, "%s: %s", text, name)
+    ok((width <= 2 or name:find("^sm90_mid_clusters:")) and combine, "%s: %s", text, name)
   end
 end)
 
@@ -229,6 +230,22 @@ test("a caller who knows more gets kernels that read ahead, and that serve the n
     eq(inside(true, next), ahead, next)
     eq(inside(false, next), "", next)
   end
+end)
+
+test("a layer gets kernels that read ahead, or are fused with values, where plans of their own take clusters", function()
+  for text, wanted in pairs { ["h128,b32,s600"] = "^sm90_many_%a+_ahead:", ["h16,b26,s320"] = "^sm90_few_ahead:cluster=4," } do
+    local p = problem.parse("mla_decode:" .. text)
+    local name = space.best(p, "sm_90a", 1)[1].name
+    ok(name:find("_clusters:", 1, true), "%s: %s", text, name)
+    eq(#space.inside(p, "sm_90a", name, false), 0, text)
+    local list = space.inside(p, "sm_90a", name, true)
+    ok(list[1] and list[1].name:find(wanted), "%s: %s", text, list[1] and list[1].name or "none")
+  end
+  local p = problem.parse("mla_decode:h40,b60,s1200")
+  local name = space.best(p, "sm_90a", 1)[1].name
+  ok(name:find("^sm90_mid_clusters:"), name)
+  local list = space.inside(p, "sm_90a", name, false, problem.parse("mla_v_out:h40,r512,v128,bf16,t60"))
+  ok(list[1] and list[1].name:find("values=128$") and not list[1].name:find("_clusters:"), list[1] and list[1].name or "none")
 end)
 
 test("space: CDNA's merge makes values, behind splits and behind launches that may cut their batch", function()

@@ -44,9 +44,9 @@ hopper.may_be_lists = shape.may_be_lists
 -- is merged. plan: the kernel's, with its table of entries.
 function hopper.reads_lists(p, plan) return plan.list > 0 and hopper.may_be_lists(p) end
 
--- `cost` with the kernels that the variant's schedule adds. Its `ns` says all about time: nothing is
--- counted by wave or workgroup.
-function hopper.cost(cost, v, family)
+-- `cost` with the kernels that the variant's schedule adds. Its `ns` says all about time: nothing is counted by wave or by
+-- workgroup. together: blocks of a cluster that share a request.
+function hopper.cost(cost, v, family, together)
   cost.wave, cost.wg = { mfma = 0, issue = 0, lds_read = 0 }, { lds_write = 0, barriers = 0, tail_clk = 0 }
   local fits = v.schedule == "fitted"
   local launch = cost.launch
@@ -54,16 +54,18 @@ function hopper.cost(cost, v, family)
   cost.ns, cost.parts_at, cost.lists = launch.ns, launch.parts_at, launch.lists
   if fits then cost.turns_at, cost.most_parts = launch.turns_at, launch.most_parts end
   cost.behind_one = times.fitted.combine
+  cost.nothing = together and times.measured.nothing[family]
   -- Parts of some families meet among themselves (templates/mla_decode/lib/meet.h), or leave it to a combine kernel.
   local meets = hopper.MEETS[schedule.shares[family] or family]
-  cost.once = schedule.whole[family] ~= nil
+  cost.once = schedule.whole[family] ~= nil or schedule.clusters[family] ~= nil
   cost.always_combines, cost.may_combine = fits and not meets, fits and meets or false
   if fits then
     local fixed = schedule.fixed[family]
     cost.combine, cost.mixed = partials.merge(family, fixed), partials.merge(family, fixed, "mixed")
   end
   if cost.always_combines then
-    cost.early = partials.merge(family, schedule.fixed[family], cost.once and "early_once" or "early")
+    local kind = schedule.clusters[family] and "early_cluster" .. together or cost.once and "early_once" or "early"
+    cost.early = partials.merge(family, schedule.fixed[family], kind)
     cost.places_at = launch.places_at
     cost.values = partials.merge(family, schedule.fixed[family], "values")
   end
@@ -79,7 +81,7 @@ local function parts_of(p, t, family, shares, cus, ctx)
   local parts = math.min(most, shares * math.max(at_once, t.turns and 1 or p.batch))
   local tokens = ceil_div(ctx, p.page_size) * p.page_size
   local even = p.batch * (tokens + fixed) / parts
-  local usual = schedule.shares[family]
+  local usual = schedule.shares[family] or schedule.clusters[family]
   local passes = ceil_div(p.batch, at_once)
   local alike = passes * (tokens + (usual and shares or 1) * fixed) / shares
   local cut = passes == 1 and schedule.whole[family] and schedule.once(p.heads * p.q_len, tokens) or schedule.cut[family]

@@ -121,7 +121,7 @@ end
 -- rows, those of a few pieces are left to its teams, and so is each request of a batch that is cut though its requests are alike.
 -- One of the kernels whose blocks end early has more rows, and so fewer turns.
 local function uneven_ns(p, decode, cost, arch, splits)
-  if p.batch == 1 or not decode.most_parts then return 0 end
+  if p.batch == 1 or not decode.most_parts or decode.nothing then return 0 end
   local uneven, longest = times.measured.uneven, decode.most_parts / 2
   if not cost.far then return uneven.round * longest / (cost.team * cost.depth) end
   local parts = decode.parts_at and decode.parts_at(splits)
@@ -139,6 +139,7 @@ local function equal_ns(p, decode, cost, arch, splits)
     local rows = math.min(parts, p.batch) * p.q_len * p.heads
     return apart.cut + apart.round * turns(rows, cost, arch) + (cost.early and times.measured.early.cut or 0)
   end
+  if splits == 1 and decode.nothing and not parts then return decode.nothing end
   if splits == 1 and apart then -- for cut batches
     local none = decode.may_combine and times.measured.sm90_few.none or apart.none
     local early = times.measured.early
@@ -181,8 +182,8 @@ function model.estimate(p, arch, decode, splits, combine_ns, combine_uneven)
   local uneven, more = times.measured.uneven, combine_uneven or 0
   local ns = arch.model.launch_ns + list_kernels_ns(p, arch, decode) + decode_ns(p, decode, arch, splits) + combine_ns
   if combine_ns > 0 or splits > 1 or not decode.may_combine or p.batch == 1 or decode.lists then return ns, more end
-  -- Parts meet among themselves, the more of them the more requests there are; meets_soon: their number costs nothing.
-  local first = decode.meets_soon and 0 or uneven.first * math.min(1, p.batch / uneven.batch)
+  -- Parts meet among themselves, the more of them the more requests there are.
+  local first = uneven.first * math.min(1, p.batch / uneven.batch)
   local meet = ns * uneven.meet + first
   return ns + meet + meeting_ns(p, decode, splits), more + meet
 end

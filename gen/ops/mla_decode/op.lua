@@ -10,6 +10,7 @@
 --   combine  name of another combine family than the family's
 --   combine_invariant  the same for its batch-invariant variant
 --   always_combines  its combine kernel comes also behind one split; may_combine: both are candidates there
+--   nothing  ns of a combine kernel behind one split that finds nothing to do, where it is not the target's usual
 --   early    name of another combine family that may come behind one split; places_at(n): whether it finds places free
 --   mixed    name of another combine family that may come behind several splits
 --   values   name of another combine family that may come behind: it is fused with the value projection, where a name says so
@@ -24,6 +25,7 @@
 -- and of a decode family `combine`, the name of the combine family its splits are merged by ("combine" when left out).
 local model = require("ops/mla_decode/model")
 local params = require("params")
+local schedule = require("ops/mla_decode/plans/schedule")
 local shape = require("ops/mla_decode/shape")
 local splits = require("ops/mla_decode/splits")
 
@@ -96,6 +98,16 @@ function op.screened(p, cost, kernels)
   for _, item in ipairs(kernels()) do
     if not item.rejected and item.kernel.cost.any_lengths then return NOT_ANY_LENGTHS:format(p.batch) end
   end
+end
+
+-- The kernel that a caller who knows more is served in place of this one's: clusters that leave merging to a kernel do not read
+-- ahead, and are not fused with values. Those of sm90_few have a like one which does; for the others the best of other kernels
+-- (nil).
+function op.inside_of(family, point)
+  if not schedule.clusters[family] then return family .. ":" .. point end
+  if family ~= "sm90_few_clusters" then return nil end
+  local as = params.merge(params.parse(point), { load = "tma", schedule = "fitted", wgs = 2 })
+  return "sm90_few:" .. params.print(as)
 end
 
 -- Kernels that read ahead of their wait are families of their own, where launches overlap. A combine kernel that serves

@@ -42,6 +42,7 @@ return {
       -- From so many groups of rows on single blocks ask L2 for half as much: neighbours read the same tokens. Three and four
       -- groups gain as much by the tuned choices, but with it lost to pairs that are not cut (docs/lab/perf-log/offgrid.md).
       groups = 5, sharing = 2,
+      merge = 1500,     -- O of a cluster's two blocks added up: 27 batches, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md)
       again = 1500,     -- a turn of whole requests on the same places, beside its wave (docs/lab/perf-log/offgrid.md)
       -- Index lists that it reads itself: 24 launches, one NVIDIA H200, 2026-11-30 (docs/lab/kernels-hopper.md, "Index lists").
       list_fixed = 3000, list_wave = 5000, list_again = -500, list_splits = -3000, list_splits_again = 9000,
@@ -55,6 +56,8 @@ return {
       -- Several splits, behind boxes: 14 short batches, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
       several = 1000,
       list_wave = 3300, -- whole index lists of five tiles and more, a turn: 30 launches of that day (docs/lab/kernels-hopper.md)
+      -- O of a cluster's blocks added up, by blocks: fixed, of a row. From 15 batches, one NVIDIA H200, 2026-11-30.
+      merge = { [2] = { 1000, 10 }, [4] = { -1900, 70 } },
     },
     sm90_few = {
       -- A launch is crowded when more groups of rows than that read more requests than that: 96 heads, 15 requests of 326
@@ -105,6 +108,9 @@ return {
       cut = 0.6, turn = 3,       -- requests that are cut, a part; trips that a turn of blocks takes
       meet = 0.05, first = 7000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
     },
+    -- A merge kernel behind clusters, where it finds nothing to do, and what different lengths cost such a launch: 44 batches,
+    -- one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
+    nothing = { sm90_few_clusters = 500, sm90_mid_clusters = 4500, sm90_many_clusters = 4500 },
     -- Pages of 1 token and requests of at most so many are reckoned as index lists: models select at most 2048 tokens. The list
     -- kernels ahead of a kernel that does not read them itself (docs/lab/kernels-hopper.md, "Index lists").
     lists = 2048, list_kernels = 4000,

@@ -5,6 +5,10 @@
 //@ include("mla_decode/sm90_many/ends.h")
 
 //@ include("mla_decode/sm90_many/partial.h")
+//@ if clusters then
+//@   needs("FREE_AT", "MEETS", "TOGETHER")
+//@   include("mla_decode/sm90_many/clusters.h")
+//@ end
 
 // Piece k. What is known of it is read from its copy where it is wanted: registers are O's.
 MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, int wg, rows_state& r, float (&o)[2][O_COLS / 2]) {
@@ -13,6 +17,10 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, int wg, ro
     fence_async();
     barrier_arrive(c.shared + LAST_EMPTY_AT);
   }
+//@ if clusters then
+  if (known_row(copy, PART_OF) == MEETS && c.lane < TOGETHER && c.lane != (int)cta_in_cluster())
+    cluster_tell(cluster_address(c.shared + FREE_AT, c.lane)); // this warp's products are done
+//@ end
   const u32 sums = c.shared + SUMS_AT; // [warpgroup][row]
   const int row0 = 16 * c.warp + (c.lane >> 2), t = c.lane & 3, live = known(copy, N_OF) * H - 64 * (int)blockIdx.x;
   const bool part = known_row(copy, PART_OF) >= 0; // not all of its request
@@ -23,6 +31,12 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, int wg, ro
     if (t == 0) store_4(sums + 4 * (64 * wg + row0 + 8 * h), r.sum[h]);
   }
   named_sync(BOTH, 256);
+//@ if clusters then
+  if (known_row(copy, PART_OF) == MEETS) {
+    finish_together(c, a, copy, wg, live, r, o);
+    return;
+  }
+//@ end
   float by[2];
 #pragma unroll
   for (int h = 0; h < 2; h++) {

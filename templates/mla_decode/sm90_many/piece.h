@@ -1,7 +1,7 @@
 // The work of a block of the many-rows Hopper kernels: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BOX, ROWS and FACTS_AT (facts in shared memory), and says whether
 // the launch is `fitted`: it may cut the batch; `invariant`: it cuts every request by its own length (mla_decode/lib/own_walk.h);
-// `whole`: it has one split, and no shares along y.
+// `whole`: it has one split, and no shares along y; `clusters`: the blocks along y share each request that stays whole.
 //@ needs("BOTH", "BOX", "FACTS_AT", "H", "PAGE", "Q_LEN", "ROWS")
 //@ include("mla_decode/lib/refuse.h", { fills = true })
 struct piece {
@@ -75,7 +75,7 @@ MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) 
   x.begin = 0, x.end = x.tokens, x.part = -1;
   return true;
 //@ else
-  const int splits = ${fitted and "fit_splits(&a)" or "a.splits"};
+  const int splits = ${clusters and "TOGETHER" or fitted and "fit_splits(&a)" or "a.splits"};
   if (w.request >= a.batch || (int)blockIdx.y >= splits) return false;
   x.request = w.request;
   w.request += gridDim.z;
@@ -84,7 +84,12 @@ MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) 
   x.tokens = cached_tokens<PAGE>(a, x.request, x.first_page);
   split_range(x.tokens, 64, splits, blockIdx.y, x.begin, x.end);
 //@   if fitted then
+//@     if clusters then
+//@       needs("MEETS")
+  x.part = MEETS;
+//@     else
   x.part = splits == 1 ? -1 : ((int)blockIdx.y * (int)a.total_q + qo) * H + ROWS * (int)blockIdx.x;
+//@     end
 //@   end
   return true;
 //@ end

@@ -79,7 +79,13 @@ MLAF_DEV void write_alone(const merged& m, int share, const mlaf_combine_args& a
 #pragma unroll
 // [8 more lines of templates/mla_decode/combine_warp.cu.in]
   }
-// [7 more lines of templates/mla_decode/combine_warp.cu.in]
+  if (exists && share == 0 && lane == 0 && a.lse) a.lse[row] = (m.top + log2_fast(m.sum)) * LN_2;
+}
+
+MLAF_DEV bool surely_whole(const mlaf_decode_args& a) {
+  const int slots = fit_slots(&a), cuts = fit_cuts(&a, PAGE, 1, slots, slots, fit_longest(&a));
+  return !cuts & (schedule_start(a.kv_indptr[a.batch], a.batch, PAGE) < (1 << 22));
+}
 
 template <typename T>
 MLAF_DEV bool is_refused(int n, T from, T to, T all) {

@@ -34,7 +34,14 @@ struct mlaf_decode_params {
 #define SCHEDULE_FIXED 128
 // [templates/mla_decode/lib/schedule.h]
 // [templates/lib/hopper.h]
-// [templates/mla_decode/sm90_few/sm90.h]
+
+MLAF_DEV void barrier_arrive_if(bool now, u32 bar) {
+// [30 more lines of templates/mla_decode/sm90_few/sm90.h]
+
+// [templates/mla_decode/lib/cluster.h]
+
+MLAF_DEV void mma_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+// [17 more lines of templates/mla_decode/sm90_few/sm90.h]
 
 constexpr int H = 16, Q_LEN = 2, R = 512, ROPE = 0, PAGE = 16, SUB = 16, SUBS = 64 / SUB;
 constexpr bool CAUSAL = 1, TMA = 1;

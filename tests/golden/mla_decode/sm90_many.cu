@@ -148,7 +148,9 @@ struct walk {
 MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
   const int splits = fit_splits(&a);
   if (w.request >= a.batch || (int)blockIdx.y >= splits) return false;
-// [12 more lines of templates/mla_decode/sm90_many/piece.h]
+// [6 more lines of templates/mla_decode/sm90_many/piece.h]
+  x.part = splits == 1 ? -1 : ((int)blockIdx.y * (int)a.total_q + qo) * H + ROWS * (int)blockIdx.x;
+// [5 more lines of templates/mla_decode/sm90_many/piece.h]
   if (fit_goes_on(&y) && blockIdx.x == 0 && (threadIdx.x & 31) == 0 && a.part_o) fit_list(a.part_o, PART, y.request);
 // [9 more lines of templates/mla_decode/sm90_many/piece.h]
   if (!(w.request < 0 ? next_of_part(a, w, x, qo) : next_range(a, w, x, qo))) return false;
@@ -238,7 +240,14 @@ MLAF_DEV void find_tops(const math& c, int wg, const float (&o)[2][O_COLS / 2]) 
 // [27 more lines of templates/mla_decode/sm90_many/partial.h]
 
 MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, int wg, rows_state& r, float (&o)[2][O_COLS / 2]) {
-// [20 more lines of templates/mla_decode/sm90_many/finish.h]
+// [5 more lines of templates/mla_decode/sm90_many/finish.h]
+  const u32 sums = c.shared + SUMS_AT; // [warpgroup][row]
+// [9 more lines of templates/mla_decode/sm90_many/finish.h]
+  float by[2];
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const int row = row0 + 8 * h;
+    const float sum = known(copy, BAD_OF) ? not_a_number() : r.sum[h] + load_4(sums + 4 * (64 * (1 - wg) + row));
     by[h] = sum == 0.0f ? 0.0f : 1.0f / sum; // no token seen: O = 0
 // [18 more lines of templates/mla_decode/sm90_many/finish.h]
 
@@ -252,7 +261,13 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared, int wg) {
     if (wg == 0) blocks_as_a(c, blocks, q_last, r, o, q_done);
     else blocks_as_b(c, blocks, q_last, r, o, q_done);
     c.forget();
-// [7 more lines of templates/mla_decode/sm90_many.cu.in]
+    c.used[0] += (blocks + 1) / 2;
+    c.used[1] += blocks / 2;
+    barrier_wait(shared + CHECKED_AT, k & 1);
+    finish(c, a, k, wg, r, o);
+    if (!MANY) return;
+  }
+}
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_592931cf(const __grid_constant__ mlaf_decode_params p) {
   const u32 shared = shared_address(memory());

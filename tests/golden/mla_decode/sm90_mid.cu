@@ -27,16 +27,24 @@ struct __align__(64) mlaf_tensor_map {
 // [templates/mla_decode/lib/schedule.h]
 // [templates/lib/hopper.h]
 // [templates/mla_decode/lib/gather.h]
-// [templates/mla_decode/sm90_few/sm90.h]
+
+MLAF_DEV void barrier_arrive_if(bool now, u32 bar) {
+// [51 more lines of tests/golden/mla_decode/sm90_few.cu]
 
 constexpr int H = 40, Q_LEN = 2, R = 512, ROPE = 32, PAGE = 3, SUB = 1, SUBS = 64 / SUB;
 constexpr bool CAUSAL = 1, FITTED = 1; // a block may walk several pieces
 constexpr int N = 80, C = 1;
 constexpr int NV = R / 64, HALF = NV / 2, NB = 9, RING = 15; // boxes of V, half of them, of a tile
 constexpr int BOX = 8192;
-// [14 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [12 more lines of templates/mla_decode/sm90_mid.cu.in]
+  u64 full[RING], empty[RING], q_full, q_empty, p_full, end[2]; // barriers
+  int bad[RING]; // of each box: the number of the last tile with a bad page that began in it
 };
-// [5 more lines of templates/mla_decode/sm90_mid.cu.in]
+constexpr int Q_AT = AT(q), P_AT = AT(p), REFS_AT = AT(refs), FACTORS_AT = AT(factors), RAISED_AT = AT(raised);
+constexpr int SCALES_AT = AT(scales);
+constexpr int SUMS_AT = AT(sums), INVERSE_AT = AT(inverse), FACTS_AT = AT(facts), BARS_AT = AT(full), BAD_AT = AT(bad);
+constexpr int Q_FULL = AT(q_full), Q_EMPTY = AT(q_empty), P_FULL = AT(p_full), END = AT(end);
+constexpr int TABLES_AT = AT(tables);
 static_assert(sizeof(shared_memory) == 230160, "plans/sm90_mid.lua counts otherwise");
 constexpr int FACTORS_FULL = 4, P_EMPTY = 5, HALVES = 6, MATH = 384;
 constexpr float LOWEST = -1e30f;
@@ -135,15 +143,30 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int wa
       at.tile++;
 // [12 more lines of templates/mla_decode/sm90_mid.cu.in]
     if (more && k > 0 && lane == 0) fetch_q(p.a, w.row, w.rows);
-// [10 more lines of templates/mla_decode/sm90_mid.cu.in]
+    barrier_wait(smem + Q_EMPTY, (k & 1) ^ 1);
+    if (lane == 0) {
+      *(facts*)(base + FACTS_AT + sizeof(facts) * (k & 1)) =
+          {more ? tiles_of(w) : -1, w.begin, w.end, w.tokens, w.n, w.row0, w.rows, w.bad, w.row, w.part};
+      barrier_expect(smem + Q_FULL, more ? NB * N * 128 : 0);
+// [5 more lines of templates/mla_decode/sm90_mid.cu.in]
     if (!more) return;
 // [142 more lines of templates/mla_decode/sm90_mid.cu.in]
     store_4(smem + INVERSE_AT + 4 * (N * (k & 1) + n), sum == 0.0f ? 0.0f : 1.0f / sum); // no token seen: O = 0
-// [89 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [7 more lines of templates/mla_decode/sm90_mid.cu.in]
+  }
+// [13 more lines of templates/mla_decode/sm90_mid.cu.in]
+    if (tiles < 0) break;
+// [40 more lines of templates/mla_decode/sm90_mid.cu.in]
+    finish_rows(a, smem, k, r);
+// [26 more lines of templates/mla_decode/sm90_mid.cu.in]
 
 MLAF_DEV int value_slot(const place& at, int half, int i) { return slot_of(at, (ROPE > 0) + 2 * i + half); }
 MLAF_DEV void multiply_v(u32 smem, int half, const place& at, bool keeps, float (&o)[HALF][N / 2]) {
-// [165 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [140 more lines of templates/mla_decode/sm90_mid.cu.in]
+    if (tiles < 0) return;
+// [14 more lines of templates/mla_decode/sm90_mid.cu.in]
+    barrier_wait(smem + END + 8 * (k & 1), k >> 1 & 1);
+// [9 more lines of templates/mla_decode/sm90_mid.cu.in]
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_gather_1e2e93bb(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ __align__(1024) char base[];
@@ -152,7 +175,10 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_ga
 #pragma unroll
     for (int s = 0; s < RING; s++) barrier_init(full_barrier(smem, s), 96);
   if (threadIdx.x == 32)
-// [11 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [8 more lines of templates/mla_decode/sm90_mid.cu.in]
+  }
+  if (threadIdx.x < 96) barriers_ready();
+  if (threadIdx.x >= 128 && threadIdx.x < 128 + RING) ((int*)(base + BAD_AT))[threadIdx.x - 128] = 0;
   if (threadIdx.x >= 256 && threadIdx.x < 256 + 1) fetch_map(&p.maps[threadIdx.x - 256]);
   if (threadIdx.x >= 96 && threadIdx.x < 128) look_ahead(p.a);
   __syncthreads();

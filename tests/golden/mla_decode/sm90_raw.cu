@@ -35,8 +35,7 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_raw_74422367
 // [6 more lines of tests/golden/mla_decode/mma.cu]
 #define SCHEDULE_FIXED 256
 // [templates/mla_decode/lib/schedule.h]
-// [templates/lib/hopper.h]
-// [templates/mla_decode/sm90_few/sm90.h]
+// [54 more lines of tests/golden/mla_decode/sm90_few.cu]
 
 constexpr int H = 20, Q_LEN = 2, R = 512, ROPE = 64, PAGE = 3;
 constexpr bool CAUSAL = 1;

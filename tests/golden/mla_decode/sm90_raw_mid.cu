@@ -23,7 +23,7 @@
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_raw_mid_68780874_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 196512,
     {1, 1, 1}, 1, 0, {}, 0,
     {}};
-// [10 more lines of tests/golden/mla_decode/sm90_raw.cu]
+// [62 more lines of tests/golden/mla_decode/sm90_raw.cu]
 
 constexpr int H = 20, Q_LEN = 2, R = 512, ROPE = 64, PAGE = 16;
 constexpr bool CAUSAL = 1;

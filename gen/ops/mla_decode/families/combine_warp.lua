@@ -72,6 +72,14 @@ local function make_early(bits, fixed, cut, once)
   return early
 end
 
+-- The same behind a launch whose requests each belong to a cluster of so many blocks: mla_decode/combine_early_clusters.
+local function make_early_clusters(bits, fixed, cut, blocks)
+  local early = make_early(bits, fixed, cut, 0)
+  early.template = "mla_decode/combine_early_clusters"
+  early.fixed = { cluster = blocks, cut = cut, fitted = fixed, partials = bits }
+  return early
+end
+
 -- The kernel behind launches that cut each request by its own length: mla_decode/combine_warp_invariant.
 local function make_invariant(bits)
   local x = make(bits, 0)
@@ -89,9 +97,15 @@ for name, fixed in sorted(schedule.fixed) do
   local cut = schedule.cut[schedule.shares[name] or name]
   families[partials.merge(name, fixed)] = make(bits, fixed)
   families[partials.merge(name, fixed, "mixed")] = make_mixed(bits, fixed)
-  local early = partials.merge(name, fixed, once == 1 and "early_once" or "early")
-  assert(not families[early] or families[early].fixed.cut == cut, "families of one merge kernel cut alike")
-  families[early] = make_early(bits, fixed, cut, once)
+  if schedule.clusters[name] then
+    for _, blocks in ipairs(schedule.cluster_blocks[name]) do
+      families[partials.merge(name, fixed, "early_cluster" .. blocks)] = make_early_clusters(bits, fixed, cut, blocks)
+    end
+  else
+    local early = partials.merge(name, fixed, once == 1 and "early_once" or "early")
+    assert(not families[early] or families[early].fixed.cut == cut, "families of one merge kernel cut alike")
+    families[early] = make_early(bits, fixed, cut, once)
+  end
 end
 
 for _, bits in ipairs { 16, 32 } do families["merge_invariant_" .. bits] = make_invariant(bits) end

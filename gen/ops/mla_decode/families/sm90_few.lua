@@ -3,6 +3,7 @@ local shape = require("ops/mla_decode/shape")
 local hopper = require("ops/mla_decode/hopper")
 local partials = require("ops/mla_decode/partials")
 local protocol = require("ops/mla_decode/protocol/rules")
+local schedule = require("ops/mla_decode/plans/schedule")
 local hopt_plan = require("ops/mla_decode/plans/sm90_few")
 local ceil_div = shape.ceil_div
 
@@ -62,12 +63,9 @@ local function cost_of(p, v, arch, family)
     slack = 160, -- ptxas spends what it has
     step = 64 * v.cluster,
     width = v.cluster, slots = v.cluster * most,
-    -- Requests of different lengths cost clusters of more than two no more than `wide` says, but for one math warpgroup (24 short
-    -- batches, one NVIDIA H200, 2026-11-30, docs/lab/bench.md).
-    meets_soon = v.cluster > 2 and v.wgs == 2 and v.load == "tma",
     inflight = (g.ring - g.boxes) * 8192 // (g.threads // 32),
     launch = nanoseconds(p, v, arch, family, v.cluster * most, hopper.reads_lists(p, g)),
-  }, v, family)
+  }, v, family, schedule.clusters[family] and v.cluster)
 end
 
 return {

@@ -21,8 +21,8 @@ end
 
 -- Nanoseconds of the launch: of a tile (QK and PV on the tensor cores, and the L2 that feeds them), of a wave's ends, which turns
 -- of the same block overlap in part, and of the launch. `slower`: what a tile takes of sm90_many's; reads: the kernel reads index
--- lists itself.
-local function nanoseconds(p, v, arch, family, slower, reads)
+-- lists itself; together: blocks of a cluster that share a request.
+local function nanoseconds(p, v, arch, family, slower, reads, together)
   local pair, turns = v.cluster == 2, not reads and (v.schedule == "turns" or v.schedule == "fitted")
   local groups = shape.ceil_div(shape.ceil_div(p.heads * p.q_len, ROWS), v.cluster) * v.cluster
   local gather = family:find("gather", 1, true)
@@ -32,17 +32,18 @@ local function nanoseconds(p, v, arch, family, slower, reads)
   local alone = groups == 1 and p.page_size % 64 == 0 and measured.alone * (p.rank + p.rope) / 576 or 0
   local block_ns = math.max((pair and times.tile_pair or times.tile) * share, alone)
   local tile = hopper.tile(p, arch, groups, block_ns, times.loss, sharing)
+  local merge = together and measured.merge or 0 -- in shared memory of the cluster
   return hopper.launch(p, v, arch, {
-    family = family, turns = turns, cut = times.cut, heat = times.heat, bits = partials.bits(family, v.schedule),
+    family = family, turns = turns and not together, cut = times.cut, heat = times.heat, bits = partials.bits(family, v.schedule),
     part = pair and part.sm90_many_pair or part.sm90_many,
     lists = reads, several = reads and measured.list_splits or 0, groups = groups,
     again = reads and measured.list_again or measured.again, again_splits = reads and measured.list_splits_again or nil,
-    slots = arch.device.cus,
+    width = together, slots = together and together * arch.device.clusters[together] or arch.device.cus,
     wave = wave_ns(pair, turns, reads),
     fixed = function()
       if reads then return measured.list_fixed end
       local tables = gather and hopper.may_be_lists(p) and measured.list_tables or 0
-      return tables + (turns and (pair and times.fixed_pair or times.fixed) or measured.fixed_splits)
+      return tables + merge + (turns and (pair and times.fixed_pair or times.fixed) or measured.fixed_splits)
     end,
     tile = function(...) return slower * tile(...) end,
   })
@@ -54,7 +55,7 @@ local function rows_rule(p)
 end
 
 -- The cost of sm90_many and sm90_many_gather, which have one kernel but for the loaders.
-local function cost_of(p, v, arch, family, plan, slower)
+local function cost_of(p, v, arch, family, plan, slower, together)
   local why = protocol.sm90_many(plan, p, v, family:find("gather", 1, true) ~= nil)
   if why then return { refused = why } end
   local tile = 64 * 2 * (p.rank + p.rope)
@@ -63,16 +64,17 @@ local function cost_of(p, v, arch, family, plan, slower)
     rows_per_wg = ROWS,
     lds_bytes = plan.bytes,
     regs = { { "all, at launch", 65536 // plan.threads // 8 * 8 } }, -- what loaders leave the math warps take
-    step = 64,
+    step = 64 * (together or 1),
+    width = together, slots = together and together * arch.device.clusters[together],
     inflight = tile // 12,
-    launch = nanoseconds(p, v, arch, family, slower, hopper.reads_lists(p, plan)),
-  }, v, family)
+    launch = nanoseconds(p, v, arch, family, slower, hopper.reads_lists(p, plan), together),
+  }, v, family, together)
 end
 
 -- The cost of kernels that load boxes.
-local function boxes_cost(p, v, arch, family)
+local function boxes_cost(p, v, arch, family, together)
   local slower = p.page_size % 64 ~= 0 and small_boxes.sm90_many or 1
-  return cost_of(p, v, arch, family, hop_plan.make(p.rank, p.rope), slower)
+  return cost_of(p, v, arch, family, hop_plan.make(p.rank, p.rope, false, false, together), slower, together)
 end
 
 return {

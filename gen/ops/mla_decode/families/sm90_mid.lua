@@ -18,6 +18,9 @@ local function nanoseconds(p, v, arch, family, turns, slower, lists)
   local mmas = ceil_div(p.rank + p.rope, 16) + p.rank // 16
   local again = measured.again * math.max(0, v.rows - measured.from)
   local fitted = v.schedule == "fitted" and p.batch > measured.requests and measured.fitted or 0
+  local width = v.cluster or 1
+  local by = measured.merge[width]
+  local merge = by and by[1] + by[2] * v.rows or 0 -- in shared memory of the cluster
   local block_ns = (times.tile + times.slope * v.rows * mmas) * slower
   local list_wave = lists and measured.list_wave * math.min(1, (ceil_div(p.ctx, 64) - 1) / 4) or 0 -- of the first turn
   local list_again = lists and measured.list_wave - list_wave or 0
@@ -25,9 +28,10 @@ local function nanoseconds(p, v, arch, family, turns, slower, lists)
   return hopper.launch(p, v, arch, {
     family = family, cut = times.cut, part = part, heat = times.heat, bits = partials.bits(family, v.schedule),
     lists = lists, several = several,
-    groups = groups, turns = turns, again = again + list_again, piece = again, slots = arch.device.cus,
+    groups = groups, turns = turns, again = again + list_again, piece = again,
+    width = width, slots = width > 1 and width * arch.device.clusters[width] or arch.device.cus,
     wave = times.wave + list_wave,
-    fixed = function() return times.fixed + times.row * v.rows + fitted end,
+    fixed = function() return times.fixed + times.row * v.rows + fitted + merge end,
     tile = hopper.tile(p, arch, groups, block_ns, times.loss),
   })
 end
@@ -41,7 +45,8 @@ local function groups_rule(p, v) return hopper.groups_rule(p, v, 16, MOST_GROUPS
 
 -- The cost of sm90_mid and sm90_mid_gather, which have one kernel but for the loaders.
 local function cost_of(p, v, arch, family, gather, slower)
-  local fields = { rank = p.rank, rope = p.rope, rows = v.rows, schedule = v.schedule, gather = gather, page_size = p.page_size }
+  local fields = { rank = p.rank, rope = p.rope, rows = v.rows, schedule = v.schedule, gather = gather, page_size = p.page_size,
+    cluster = v.cluster }
   local g = hopp_plan.make(fields, arch.isa)
   local why = g.refused or protocol.sm90_mid(g, p, v, gather)
   if why then return { refused = why } end
@@ -50,10 +55,11 @@ local function cost_of(p, v, arch, family, gather, slower)
     rows_per_wg = v.rows,
     lds_bytes = g.bytes,
     regs = { { "all, at launch", 128 } }, -- setmaxnreg deals them out: gen/ops/mla_decode/plans/sm90_mid.lua
-    step = 64,
+    step = 64 * (v.cluster or 1),
+    width = v.cluster, slots = v.cluster and v.cluster * arch.device.clusters[v.cluster],
     inflight = (g.ring - g.boxes) * 8192 // 16,
-    launch = nanoseconds(p, v, arch, family, g.turns, slower, hopper.reads_lists(p, g)),
-  }, v, family)
+    launch = nanoseconds(p, v, arch, family, g.turns and not v.cluster, slower, hopper.reads_lists(p, g)),
+  }, v, family, v.cluster)
 end
 
 return {

@@ -18,7 +18,9 @@ schedule = {
   fixed = { sm90_many = 320, sm90_many_gather = 320, sm90_mid = 128, sm90_mid_gather = 128, sm90_few = 128,
     sm90_small_rank = 320, sm90_many_shares = 320, sm90_mid_shares = 128, sm90_few_shares = 128,
     sm90_many_gather_shares = 320, sm90_mid_gather_shares = 128,
-    sm90_many_whole = 320, sm90_many_gather_whole = 320, sm90_raw = 256, sm90_raw_mid = 256 },
+    sm90_many_whole = 320, sm90_many_gather_whole = 320, sm90_few_clusters = 128, sm90_mid_clusters = 128,
+    sm90_many_clusters = 320,
+    sm90_raw = 256, sm90_raw_mid = 256 },
   -- The cost of a cut beyond a request's own begin and end: from 100 and 128 equal requests of 1024 to 16384 tokens, whole
   -- and cut, on the same device (docs/lab/perf-log/ragged.md).
   cut = { sm90_many = 500, sm90_many_gather = 500, sm90_mid = 500, sm90_mid_gather = 500, sm90_few = 500, sm90_small_rank = 500,
@@ -27,6 +29,8 @@ schedule = {
     sm90_many_shares = 420, sm90_mid_shares = 250, sm90_few_shares = 380, sm90_many_gather_shares = 420,
     sm90_mid_gather_shares = 250,
     sm90_many_whole = 500, sm90_many_gather_whole = 500,
+    -- Clusters pay the fixed cost once a block, too: 13 batches, whole and cut, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
+    sm90_few_clusters = 360, sm90_mid_clusters = 400, sm90_many_clusters = 500,
     -- Tokens of 8 bits take half as long, cuts do not.
     sm90_raw = 1000, sm90_raw_mid = 1000 },
   -- The same for one split where all requests run at once, by rows of a request: only a cut gives blocks a second piece then,
@@ -37,6 +41,9 @@ schedule = {
   once = function(rows, tokens) return rows <= 64 and 900 or tokens <= SHORT and 450 or 740 end,
   -- The families that do so, and whose kernel theirs is but for that.
   whole = { sm90_many_whole = "sm90_many", sm90_many_gather_whole = "sm90_many_gather" },
+  -- The families whose blocks share a request in clusters, so that each pays the fixed cost, and the usual ones.
+  clusters = { sm90_few_clusters = "sm90_few", sm90_mid_clusters = "sm90_mid", sm90_many_clusters = "sm90_many" },
+  cluster_blocks = { sm90_few_clusters = { 4, 6, 8 }, sm90_mid_clusters = { 2, 4 }, sm90_many_clusters = { 2 } },
   other = { sm90_many = "sm90_many_whole", sm90_many_gather = "sm90_many_gather_whole" },
   shares = { sm90_many_shares = "sm90_many", sm90_mid_shares = "sm90_mid", sm90_few_shares = "sm90_few",
     sm90_many_gather_shares = "sm90_many_gather", sm90_mid_gather_shares = "sm90_mid_gather" },

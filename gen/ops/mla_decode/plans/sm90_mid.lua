@@ -12,8 +12,9 @@ local KEEPING = 56     -- registers of loaders that keep where the rows of a til
 local PAIRING = 48     -- rows up to which they copy two boxes at a time
 local BARS = 8 * 5     -- bytes of the barriers beside the boxes'
 
--- v: rank, rope, rows, schedule, gather (loaders of scattered rows: templates/mla_decode/sm90_mid/gather.h), page_size (of those
--- that may read index lists). Byte offsets; { refused = reason } when it does not fit.
+-- v: rank, rope, rows, schedule, cluster (blocks that share a request; nil: one), gather (loaders of scattered rows:
+-- templates/mla_decode/sm90_mid/gather.h), page_size (of those that may read index lists). Byte offsets; { refused = reason }
+-- when it does not fit.
 function plan.make(v, isa)
   local p = { boxes = v.rank // 64 + (v.rope > 0 and 1 or 0),
     loader_regs = v.schedule == "fitted" and 32 or 24 } -- 24 is the least there is; the walk takes more
@@ -39,7 +40,16 @@ function plan.make(v, isa)
     { "facts_at", 2 * 48 },
   }
   if v.gather then table.insert(places, 1, { "tables_at", 3 * 2 * 64 * 4 }) end
-  local small = BARS
+  local blocks = v.cluster or 1
+  if blocks > 1 and v.rank // 64 % (2 * blocks) ~= 0 then
+    return { refused = ("rank %d: %d blocks finish no two boxes of columns each"):format(v.rank, blocks) }
+  end
+  local bars = BARS
+  if blocks > 1 then
+    bars = BARS + 8 * 3
+    places[#places + 1] = { "states_at", 8 * blocks * v.rows }
+  end
+  local small = bars
   for _, place in ipairs(places) do small = small + place[2] end
   local q_bytes = 128 * p.boxes * v.rows
   local page_size = p.keeps and v.page_size or 0 -- others have too few registers for lists
@@ -53,7 +63,7 @@ function plan.make(v, isa)
     at = at + place[2]
   end
   p.bars_at = at
-  p.bad_at = p.bars_at + 16 * p.ring + BARS
+  p.bad_at = p.bars_at + 16 * p.ring + bars
   p.list_at = p.bad_at + 4 * p.ring
   local list_bytes
   p.list, list_bytes = index_list.fit(page_size, v.rows, (p.list_at + 15) // 16 * 16, isa)
