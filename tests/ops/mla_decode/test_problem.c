@@ -54,7 +54,8 @@ static void order_does_not_matter(void **state) {
     if (p.causal) snprintf(words[n++], 24, "causal");
     snprintf(words[n++], 24, "%s", p.dtype ? "f16" : "bf16");
     if (p.rotate) snprintf(words[n++], 24, "%s", p.rotate == MLAF_ROTATE_PAIRS ? "rope_pairs" : "rope_halves");
-    static const char *const caches[] = {"", "e4m3fn", "e4m3fnuz", "fp8_ds_mla", "fp8_v4", "kpe16", "fp8_scales", "fp8_planar"};
+    static const char *const caches[] = {"", "e4m3fn", "e4m3fnuz", "fp8_ds_mla", "fp8_v4", "kpe16", "fp8_scales", "fp8_planar",
+                                         "fp8_planar_fnuz"};
     if (p.cache) snprintf(words[n++], 24, "%s", caches[p.cache]);
     snprintf(words[n++], 24, "page%d", p.page_size);
     snprintf(words[n++], 24, "b%d", p.batch);
@@ -247,6 +248,7 @@ static void caches(void **state) {
                {"kpe16", MLAF_KV_KPE16},
                {"fp8_scales", MLAF_KV_FP8_SCALES},
                {"fp8_planar", MLAF_KV_FP8_PLANAR},
+               {"fp8_planar_fnuz", MLAF_KV_FP8_PLANAR_FNUZ},
                {"fp8_ds_mla", MLAF_KV_FP8_DS_MLA}};
   mlaf_problem p;
   char text[MLAF_PROBLEM_TEXT_MAX], given[80], why[200] = "";
