@@ -108,7 +108,7 @@ test("one more format of a known kind is a row, and kernels that exist keep thei
   end
   local problem, space, emit = more.require("problem"), more.require("space"), more.require("emit")
   for text, families in sorted({ ["mla_append:%s"] = 1, ["mla_gather_kv_b:h16,%s"] = 1, ["mla_decode:h16,%s"] = 1,
-    ["mla_q_b:h16,append_%s"] = 1 }) do
+    ["mla_decode:h64,%s"] = 1, ["mla_q_b:h16,append_%s"] = 1 }) do
     for _, target in ipairs({ "gfx942", "gfx950", "sm_90a" }) do
       local seen, n = {}, 0
       for _, item in ipairs(space.kernels(problem.parse(text:format("ds_mla_fnuz")), target)) do
@@ -122,6 +122,8 @@ test("one more format of a known kind is a row, and kernels that exist keep thei
         end
       end
       ok(n >= families, "%s on %s: kernels of %d templates serve it", text, target, n)
+      local tiles = text:find("h64", 1, true) and target ~= "sm_90a" -- in LDS, where rows hold all of a token
+      ok(not tiles or seen["mla_decode/mfma_lds_cache"], "%s on %s: no kernel with tiles in LDS serves it", text, target)
     end
   end
 end)

@@ -182,7 +182,14 @@ struct loader {
   }
 // [9 more lines of templates/mla_decode/sm90_many/load.h]
   for (u32 k = 0; next_piece(l.p.a, w, x); k++) {
-// [21 more lines of templates/mla_decode/sm90_many/load.h]
+// [7 more lines of templates/mla_decode/sm90_many/load.h]
+    copy_box(l.shared + Q_AT + l.lane * SLICE, &l.p.maps[q_rows() < ROWS ? MAP_Q_FEW : MAP_Q], 64 * l.lane, row,
+             l.shared + Q_FULL_AT);
+}
+MLAF_DEV void load_last(const loader& l, int row) {
+  const u32 full = l.shared + Q_FULL_AT;
+  if (row >= 0) copy_box(l.shared + P_AT, &l.p.maps[ROPE > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, row, full);
+// [8 more lines of templates/mla_decode/sm90_many/load.h]
 
 MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
   piece x;
@@ -207,7 +214,11 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
 // [6 more lines of templates/mla_decode/sm90_many/load.h]
       const bool bad = check_pages(l.p.a, x, l.lane);
       if (l.lane == 0) f[1] = facts_of(l.p.a, x, bad);
-// [15 more lines of templates/mla_decode/sm90_many/load.h]
+    }
+    barrier_wait(l.shared + NEAR_END_AT, k & 1);
+    __syncwarp();
+    if (row >= 0 && l.lane < ALL) fetch_box(&l.p.maps[MAP_Q], 64 * l.lane, row);
+// [11 more lines of templates/mla_decode/sm90_many/load.h]
   }
 }
 struct rows_state {
@@ -264,7 +275,13 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_5
     barrier_init(shared + CHECKED_AT, 1);
     barrier_init(shared + NEAR_END_AT, 1);
     barriers_ready();
-// [7 more lines of templates/mla_decode/sm90_many.cu.in]
+  }
+  __syncthreads();
+  if (PAIR == 2) cluster_sync();
+  if (threadIdx.x >= 128 && threadIdx.x < 128 + SLICES && (int)blockIdx.z < p.a.batch)
+    fetch_box(&p.maps[MAP_Q], 64 * (threadIdx.x - 128), load_past_l1(p.a.qo_indptr + blockIdx.z) * H + 64 * blockIdx.x);
+  if (threadIdx.x >= 160 && threadIdx.x < 164 && (int)blockIdx.z < p.a.batch) { // page ids, a line holds 32
+    const int first = load_past_l1(p.a.kv_indptr + blockIdx.z), pages = load_past_l1(p.a.kv_indptr + blockIdx.z + 1) - first;
     fetch_line(p.a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * (threadIdx.x - 160));
     if (threadIdx.x == 160) fetch_line(p.a.kv_last_page_lens + blockIdx.z);
   }

@@ -256,7 +256,7 @@ static void arguments_are_checked(void **state) {
       {"mla_decode:h1,fp8_planar", 512, 0, 0, 0, NULL},
       {"mla_decode:h1,fp8_planar", 656, 0, 0, 0, "ckv_row_stride is 656, must be 0 or 512: scales lie behind a page's rows of"},
       {"mla_decode:h1,fp8_planar_fnuz", 512, 0, 0, 0, NULL},
-      {"mla_decode:h1,fp8_planar_fnuz", 656, 0, 0, 0, "ckv_row_stride is 656, must be 0 or 512: scales lie behind a page's rows of"},
+      {"mla_decode:h1,fp8_planar_fnuz", 656, 0, 0, 0, "ckv_row_stride is 656, must be 0 or 512: scales lie behind a page's rows"},
       {"mla_decode:h1,fp8_planar", 0, 0, 4, 0, "tokens of the problem's cache hold their scales"},
       {"mla_decode:h1,kpe16", 496, 1, 4, 0, "ckv_row_stride is 496, must be a multiple of 16 in 512..268435456 bytes"},
       {"mla_decode:h1,kpe16", 0, -64, 4, 0, "kpe_row_stride is 64, must be a multiple of 16 in 128..268435456 bytes"},

@@ -178,7 +178,7 @@ static void typed_face(void **state) {
   assert_int_equal(mlaf_problem_parse("mla_decode:h16", &p, NULL, 0), MLAF_OK);
   assert_memory_equal(&p, &usual, sizeof p);
   p = (mlaf_problem){sizeof p, .heads = 1, .rank = 2, .rope = 3, .q_len = 4, .causal = 5, .dtype = 6, .rotate = 7, .cache = 8,
-                     .fp8_q = 9, .page_size = 10, .batch = 11, .ctx = 12};
+                     .fp8_q = 9, .q_parts = 10, .page_size = 11, .batch = 12, .ctx = 13};
   mlaf_problem_point(&p, &at);
   for (int i = 0; i < MLA_DECODE_FIELDS; i++) assert_int_equal(at.v[i], i + 1);
   assert_string_equal(at.op->fields[MLA_DECODE_PAGE_SIZE].name, "page_size");
@@ -210,7 +210,7 @@ static void older_callers(void **state) {
   assert_int_equal(whole.rotate, MLAF_ROTATE_PAIRS);
   assert_int_equal(whole.cache, MLAF_KV_16);
   old.p.struct_size = offsetof(mlaf_problem, fp8_q);
-  old.p = (mlaf_problem){old.p.struct_size, 16, 512, 64, 1, 0, MLAF_BF16, 64, 1, 1024, 0, MLAF_KV_E4M3FN, 77};
+  old.p = (mlaf_problem){old.p.struct_size, 16, 512, 64, 1, 0, MLAF_BF16, 64, 1, 1024, 0, MLAF_KV_E4M3FN, 77, 0};
   assert_int_equal(mlaf_problem_take(&old.p, &whole, why, sizeof why), MLAF_OK);
   assert_true(whole.cache == MLAF_KV_E4M3FN && whole.fp8_q == 0);
   old.p.struct_size = offsetof(mlaf_problem, rotate) - 1;
