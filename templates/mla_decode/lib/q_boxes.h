@@ -16,10 +16,13 @@ MLAF_DEV void copy_q_box(u32 to, const mlaf_tensor_map* maps, int column, int he
 }
 // `rows` rows from `row` on of box `column`, to rows of row_bytes at `to`.
 MLAF_DEV void copy_q(u32 to, const mlaf_tensor_map* maps, int column, int row, int rows, int row_bytes, u32 barrier) {
+  const bool pe = column == Q_BOXES;
+  const mlaf_tensor_map* const map = maps + (pe ? MAP_Q_PE : 0);
   int token = (u32)row / H, head = row - token * H;
 #pragma unroll 1
   for (const u32 end = to + rows * row_bytes; to < end; to += UNIT * row_bytes) {
-    copy_q_box(to, maps, column, head, token, barrier);
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];"
+                 ::"r"(to), "l"(map), "r"(pe ? 0 : ${cols} * column), "r"(head), "r"(token), "r"(barrier) : "memory");
     next_box(head, token);
   }
 }

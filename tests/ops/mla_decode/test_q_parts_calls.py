@@ -5,6 +5,7 @@ import unittest
 
 import mlaforge
 from buffers import Buffer, EmulatorTest, bf16, values, wide
+from mlaforge import mla_append
 from mlaforge.mla_append import parts_or_joined
 
 HEADS, RANK, ROPE, PAGE, LENGTHS = 3, 64, 32, 16, (20, 5)
@@ -47,6 +48,14 @@ class QParts(EmulatorTest):
         whole = Buffer(self.ctx, (2, HEADS, RANK + ROPE), "bfloat16", sum((a + b for a, b in self.rows), []))
         turned = dict(rope_style="pairs", rope_table=table)
         self.assertEqual(self.call(q, **turned), self.call(whole, **turned))
+
+    def test_joined_where_boxes_are_many(self):
+        """Hopper's copy engine alone brings rows in boxes: on others any number of heads is read as it lies."""
+        class Hopper:
+            target = "sm_90a"
+        for heads, many in ((1, False), (8, False), (12, True), (16, False), (20, True), (24, False), (40, True), (48, False), (128, False)):
+            self.assertEqual(mla_append._in_many_boxes(heads, Hopper()), many, heads)
+            self.assertFalse(mla_append._in_many_boxes(heads, self.ctx))
 
     def test_refused_by_name(self):
         nope, pe = self.part(0, RANK, HEADS * RANK, RANK), self.part(1, ROPE, HEADS * ROPE, ROPE)
