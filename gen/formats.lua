@@ -65,13 +65,6 @@ formats.list = {
     streams = { latent("e4m3fn"), { of = "scales", type = "fp32", columns = 4, group = 128, place = "page" },
       rope("dtype", "page") },
     scale = "stored", page = "row" },
-  { name = "fp8_planar_fnuz", takes = {},
-    token = "fp8_planar in AMD's encoding, on MI300X",
-    models = "AITER's kernels on gfx942",
-    why = "kernels that take a token's own scales read e4m3fn, and a byte of e4m3fnuz means half of that",
-    streams = { latent("e4m3fnuz"), { of = "scales", type = "fp32", columns = 4, group = 128, place = "page" },
-      rope("dtype", "page") },
-    scale = "stored", page = "row" },
   { name = "kpe16", takes = { mla_append = 6, mla_gather_kv_b = 6, mla_decode = 6 },
     token = "latent as e4m3fn with one scale for all; rope columns of 16 bits in another tensor",
     streams = { latent("e4m3fn"), rope("dtype", "tensor") },
@@ -82,6 +75,12 @@ formats.list = {
     streams = { latent("e4m3fn"), { of = "scales", type = "fp32", columns = 4, group = 128, place = "tensor" },
       { of = "rope", type = "dtype", columns = 0 } },
     scale = "stored" },
+  { name = "fp8_planar_fnuz", takes = { mla_append = 9, mla_gather_kv_b = 9, mla_decode = 9 },
+    token = "fp8_planar in AMD's encoding, on MI300X",
+    models = "AITER's kernels on gfx942",
+    streams = { latent("e4m3fnuz"), { of = "scales", type = "fp32", columns = 4, group = 128, place = "page" },
+      rope("dtype", "page") },
+    scale = "stored", page = "row" },
 }
 
 local by_name = {}

@@ -138,6 +138,7 @@ function make.formats()
   for i, name in ipairs(formats.words("mla_decode")) do caches[i] = i > 2 and (', "cache_%s"'):format(name) or "" end
   add("/* Caches of a layer, by numbers of mlaf_kv_format. */\nenum { MLAF_LAYER_CACHE_LAST = %d };", #caches - 2)
   add("#define MLAF_LAYER_CACHES \"\"%s", table.concat(caches))
+  if #refused == 0 then refused[1] = '    {"", "", ""}' end -- C has no empty list
   add("/* Operation, format, and why the one cannot have the other. */\n#define MLAF_FORMAT_REFUSALS \\\n%s\n\n#endif\n",
     table.concat(refused, ", \\\n"))
   return table.concat(out, "\n")
@@ -225,6 +226,7 @@ local function field_row(f, index)
     row = row .. member("apart", index[f.apart.field]) .. member("apart_but", with)
     row = row .. ('\\\n     .apart_why = "%s", '):format(f.apart.why)
   end
+  if f.like then row = row .. member("like", "true") end
   if f.part then row = row .. member("part", f.nth) end
   return row .. ('\\\n     .range = "%s", .about = "%s"'):format(range(f), f.about)
 end

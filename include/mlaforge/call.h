@@ -77,6 +77,9 @@ typedef struct mlaf_call {
   mlaf_view extra_indices;           /* as indices, of rows of extra_cache */
   mlaf_view extra_topk_length;       /* as topk_length; both have one for each token, or for each request */
   mlaf_view q_scale;                 /* float32, [1] or [], on the device: of q of 8 bits. Left out: 1 */
+  mlaf_view q_pe;                    /* where Q is two tensors, the second: [T, H, P] or [B, q_len, H, P], and q has R columns.
+                                      * Tokens of each at one distance, heads at another, multiples of 8 elements, columns side
+                                      * by side. Left out: q has all columns, and is dense */
 } mlaf_call;
 /* MLAF_CALL_SCALE: `scale` counts as it stands, 0 included, with which all keys weigh the same. */
 enum { MLAF_CALL_SCALE = 1u << 0 };

@@ -154,8 +154,8 @@ typedef struct mlaf_layer_desc {
   float q_scale_beta;        /* 0..MLAF_Q_SCALE_BETA_MOST of mla_q_scale.h */
   int32_t q_scale_original;  /* 1 and up where q_scale_beta is not 0 */
   /* A cache of 8 bits, with one scale for all (e4m3fn, e4m3fnuz, kpe16), or with scales that its tokens hold (fp8_ds_mla,
-   * fp8_scales, fp8_planar), which are powers of two. Formats of two tensors have the second one in cache_kpe. Not with
-   * MLAF_LAYER_SPLIT_CACHE or MLAF_LAYER_ROPE_ON_READ. */
+   * fp8_scales, fp8_planar, fp8_planar_fnuz), which are powers of two. Formats of two tensors have the second one in cache_kpe.
+   * Not with MLAF_LAYER_SPLIT_CACHE or MLAF_LAYER_ROPE_ON_READ. */
   int32_t cache_format;      /* mlaf_kv_format. 0: the layer's dtype */
   int32_t reserved;          /* 0 */
   const float *cache_scale;  /* on the device: a value is stored as value / scale, read as stored x scale. NULL: 1. Of

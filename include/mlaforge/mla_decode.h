@@ -43,13 +43,15 @@ typedef struct mlaf_problem {
                            to position j as they are read, by a table of the launch. Q comes rotated. NONE where rope is 0 */
   int32_t cache;        /* mlaf_kv_format: of 16 bits or of 8. With one of 8 bits `rotate` is NONE */
   int32_t fp8_q;        /* 1: Q is fp8, too, in the encoding of `cache`, which is E4M3FN or E4M3FNUZ */
+  int32_t q_parts;      /* 1: Q is two tensors with strides of their own, its first R columns and its rope columns (q_pe). 0 where
+                           rope is 0, and with fp8_q */
 } mlaf_mla_decode_problem;
 #define MLAF_MLA_DECODE_PROBLEM_INIT                                                                                         \
   {                                                                                                                          \
     MLAF_SET(struct_size, sizeof(mlaf_mla_decode_problem)), MLAF_SET(heads, 16), MLAF_SET(rank, 512),                        \
         MLAF_SET(rope, 64), MLAF_SET(q_len, 1), MLAF_SET(causal, 0), MLAF_SET(dtype, MLAF_BF16),                             \
         MLAF_SET(page_size, 64), MLAF_SET(batch, 1), MLAF_SET(ctx, 1024), MLAF_SET(rotate, MLAF_ROTATE_NONE),                \
-        MLAF_SET(cache, MLAF_KV_16), MLAF_SET(fp8_q, 0)                                                                      \
+        MLAF_SET(cache, MLAF_KV_16), MLAF_SET(fp8_q, 0), MLAF_SET(q_parts, 0)                                                \
   }
 
 /* --- a launch --- */
@@ -142,6 +144,11 @@ typedef struct mlaf_execute_args {
   int32_t reserved_extra;           /* 0 */
   /* The scale of Q in problems with fp8_q: a query's value is its stored number times this. */
   const float *q_scale;             /* [1] fp32 on the device, read by each launch; NULL: 1. NULL for other problems */
+  /* Q in two tensors, for problems with q_parts: q is [T, H, R] and has the columns that are K and V, q_pe those with positions.
+   * Strides are in elements, multiples of 8 below 2^35; all 0 for other problems. */
+  const void *q_pe;                 /* [T, H, P] dtype; 16-byte aligned */
+  int64_t q_token_stride, q_head_stride;       /* of q; 0: H times its head stride, R */
+  int64_t q_pe_token_stride, q_pe_head_stride; /* of q_pe; 0: H times its head stride, P */
 } mlaf_mla_decode_args;
 #define MLAF_MLA_DECODE_ARGS_INIT                                                                                            \
   {                                                                                                                          \
@@ -159,7 +166,8 @@ typedef struct mlaf_execute_args {
         MLAF_SET(extra_ckv, NULL), MLAF_SET(extra_indices, NULL), MLAF_SET(extra_topk_length, NULL),                         \
         MLAF_SET(extra_indices_stride, 0), MLAF_SET(extra_page_stride, 0), MLAF_SET(extra_num_pages, 0),                     \
         MLAF_SET(extra_page_tokens, 0), MLAF_SET(extra_topk, 0), MLAF_SET(reserved_extra, 0),                                \
-        MLAF_SET(q_scale, NULL)                                                                                              \
+        MLAF_SET(q_scale, NULL), MLAF_SET(q_pe, NULL), MLAF_SET(q_token_stride, 0), MLAF_SET(q_head_stride, 0),              \
+        MLAF_SET(q_pe_token_stride, 0), MLAF_SET(q_pe_head_stride, 0)                                                        \
   }
 
 /* Host copies of the tables of one launch, for mlaf_mla_decode_check_tables. */

@@ -17,7 +17,8 @@ typedef enum mlaf_rotate { MLAF_ROTATE_NONE = 0, MLAF_ROTATE_PAIRS, MLAF_ROTATE_
  * bf16, and behind the rows of a page the tokens' scales, powers of two for 64 columns each, with K and V all 512 columns; the
  * latent as e4m3fn with one scale for all tokens, and rope columns of the problem's type in another tensor; the latent as
  * e4m3fn, no rope columns, and 4 fp32 scales for 128 columns each in another tensor; or the numbers of MLAF_KV_FP8_DS_MLA in
- * pages of all tokens' codes, then all their scales, then all their rope columns. docs/append.md has their bytes. */
+ * pages of all tokens' codes, then all their scales, then all their rope columns; or such pages whose codes are e4m3fnuz.
+ * docs/append.md has their bytes. */
 typedef enum mlaf_kv_format {
   MLAF_KV_16 = 0,
   MLAF_KV_E4M3FN,
@@ -26,7 +27,8 @@ typedef enum mlaf_kv_format {
   MLAF_KV_FP8_V4,
   MLAF_KV_KPE16,
   MLAF_KV_FP8_SCALES,
-  MLAF_KV_FP8_PLANAR
+  MLAF_KV_FP8_PLANAR,
+  MLAF_KV_FP8_PLANAR_FNUZ
 } mlaf_kv_format;
 
 typedef enum mlaf_dtype { MLAF_BF16 = 0, MLAF_F16 = 1, MLAF_DTYPE_COUNT } mlaf_dtype;

@@ -173,9 +173,42 @@ static int read_copy(PyObject *t, mlaf_view *v, PyObject **held) {
   return fast_read_view(*held, v);
 }
 
-/* Kernels read q dense. */
-static int read_q(PyObject *q, mlaf_view *v, PyObject **held) {
-  return fast_read_view(q, v) && (fast_is_dense(v) || read_copy(q, v, held));
+/* Rows of a part of Q are read where they lie if their strides and addresses are multiples of 16 bytes. */
+static int is_aligned(const mlaf_view *v) {
+  int good = v->dims > 1 && v->dims <= 4 && v->stride[v->dims - 1] == 1 && !((uintptr_t)v->data % 16);
+  for (int i = 0; good && i + 1 < v->dims; i++) good = v->shape[i] <= 1 || (v->stride[i] % 8 == 0 && v->stride[i] > 0);
+  return good;
+}
+
+/* Makes columns of one dense tensor that tensor again. */
+static int is_joined(mlaf_view *q, mlaf_view *pe) {
+  const int last = q->dims - 1;
+  int same = q->dims == pe->dims && pe->data == (char *)q->data + 2 * q->shape[last];
+  for (int i = 0; same && i < last; i++) same = q->shape[i] == pe->shape[i] && q->stride[i] == pe->stride[i];
+  mlaf_view all = *q;
+  all.shape[last] += pe->shape[last];
+  if (!same || !fast_is_dense(&all)) return 0;
+  *q = all;
+  *pe = (mlaf_view){.data = NULL};
+  return 1;
+}
+
+/* Q as a pair of tensors; *unread where kernels do not read them as they are. */
+static int read_q_pair(PyObject *q, mlaf_call *c, int *unread) {
+  if (!PyTuple_Check(q) || PyTuple_Size(q) != 2) { /* Python makes a pair of it, or says what is wrong */
+    *unread = 1;
+    return 1;
+  }
+  if (!fast_read_view(PyTuple_GetItem(q, 0), &c->q) || !fast_read_view(PyTuple_GetItem(q, 1), &c->q_pe)) return 0;
+  *unread = !is_joined(&c->q, &c->q_pe) && (!is_aligned(&c->q) || !is_aligned(&c->q_pe) || c->q_pe.shape[c->q_pe.dims - 1] < 32);
+  return 1;
+}
+static PyObject *first_of(PyObject *q) { return PyTuple_Check(q) && PyTuple_Size(q) ? PyTuple_GetItem(q, 0) : q; }
+
+/* Kernels read one tensor dense, a pair as it lies. */
+static int read_q(PyObject *q, mlaf_call *c, PyObject **held, int *unread) {
+  if (PyTuple_Check(q) || PyList_Check(q)) return read_q_pair(q, c, unread);
+  return fast_read_view(q, &c->q) && (fast_is_dense(&c->q) || read_copy(q, &c->q, held));
 }
 
 /* Index lists [B, q_len, topk] whose tokens do not lie one stride apart are copied. */
@@ -357,13 +390,13 @@ static int read_cache(PyObject *cache, mlaf_call *c) {
 }
 
 /* Reads the arguments that are no tensors, and the tensors that are always there. */
-static int read_common(PyObject *const *a, mlaf_call *c, PyObject **held) {
+static int read_common(PyObject *const *a, mlaf_call *c, PyObject **held, int *unread) {
   c->plan = PyLong_AsVoidPtr(a[PLAN]);
   c->causal = as_int32(a[CAUSAL]);
   c->mean_kv_len = as_int32(a[MEAN]);
   c->scale = a[SCALE] == Py_None ? 0 : (float)PyFloat_AsDouble(a[SCALE]);
   c->flags = a[SCALE] == Py_None ? 0 : MLAF_CALL_SCALE;
-  return !PyErr_Occurred() && read_q(a[Q], &c->q, held) && read_cache(a[CACHE], c) &&
+  return !PyErr_Occurred() && read_q(a[Q], c, held, unread) && read_cache(a[CACHE], c) &&
          fast_read_view(a[WORKSPACE], &c->workspace);
 }
 
@@ -378,8 +411,8 @@ static int read_tables(PyObject *const *a, Py_ssize_t n, mlaf_call *c) {
 
 /* False: a Python error is set. */
 static int make_call(PyObject *const *a, mlaf_call *c, int *status) {
-  torch_memory memory = {.q = a[Q], .view = &c->q};
-  memory.stream = a[STREAM] == Py_None ? fast_current_stream(a[Q], &c->q) : fast_named_stream(a[STREAM]);
+  torch_memory memory = {.q = first_of(a[Q]), .view = &c->q};
+  memory.stream = a[STREAM] == Py_None ? fast_current_stream(memory.q, &c->q) : fast_named_stream(a[STREAM]);
   void *ctx = PyLong_AsVoidPtr(a[CTX]);
   if (PyErr_Occurred()) return 0;
   c->alloc = alloc;
@@ -398,18 +431,18 @@ static PyObject *none(void) {
 
 /* run(ctx, plan_opts, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, 4 lists or block_table and
  * seq_lens, perhaps behind qo_indptr) -> status, or None, and nothing is launched, where the cache has bytes and nobody said what
- * they hold, and where o or lse is to be made. Addresses are integers. */
+ * they hold, where q is a pair that kernels do not read as it lies, and where o or lse is to be made. Addresses are integers. */
 static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   mlaf_call c = MLAF_CALL_INIT;
   PyObject *dense = NULL;
-  int status = 0;
+  int status = 0, unread = 0;
   if (!run_call || n < TABLES + 2 || n > TABLES + 4)
     return PyErr_Format(PyExc_TypeError, "run: %zd arguments, or bind was not called", n);
   fast_find_torch();
   c.q_len = as_int32(a[SIZE]);
-  const int common = !PyErr_Occurred() && read_common(a, &c, &dense);
+  const int common = !PyErr_Occurred() && read_common(a, &c, &dense, &unread);
   const int makes = a[O] == Py_None || a[LSE] == Py_True;
-  const int unsaid = common && c.cache.dtype >= MLAF_VIEW_U8 && !c.cache_format;
+  const int unsaid = common && (unread || (c.cache.dtype >= MLAF_VIEW_U8 && !c.cache_format));
   const int good = common && !unsaid && !makes && fast_read_view(a[O], &c.o) && fast_read_view(a[LSE], &c.lse) &&
                    read_tables(a + TABLES, n - TABLES, &c) && make_call(a, &c, &status);
   Py_XDECREF(dense);
@@ -550,10 +583,10 @@ static int read_index_lists(PyObject *const *a, mlaf_call *c, flash_refs *r) {
 
 static PyObject *flash_with(PyObject *const *a, Py_ssize_t tables, flash_refs *r, int inverts) {
   mlaf_call c = MLAF_CALL_INIT;
-  int status = 0;
+  int status = 0, unread = 0;
   const int64_t size = PyLong_AsLongLong(a[SIZE]);
-  if (PyErr_Occurred() || !read_common(a, &c, &r->dense)) return NULL;
-  if (!is_plain(a, &c.q, size, inverts)) return none();
+  if (PyErr_Occurred() || !read_common(a, &c, &r->dense, &unread)) return NULL;
+  if (unread || c.q_pe.dims || !is_plain(a, &c.q, size, inverts)) return none();
   if (!take_outputs(a, &c.q, size, &r->out, &r->lse)) return NULL;
   if (!fast_read_view(r->out, &c.o) || !fast_read_view(r->lse, &c.lse)) return NULL;
   if (c.o.dims != 4 || c.o.shape[3] != size) return none();

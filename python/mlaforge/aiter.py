@@ -4,6 +4,7 @@ import math
 from . import cache_format, context, mla_prefill, torch_state
 from .entry import FAULTS, Arguments, entry
 from .host import adopt, given
+from .mla_append import joined_q, parts_or_joined
 from .tensors import check_page, dtype_name, empty, fail, is_bytes, whole
 
 
@@ -13,7 +14,8 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
                    block_table=None, seq_lens=None, head_dim_v=None, cache_format=None, ctx=None, stream=None):
     """o = softmax(sm_scale * q k^T) v over a paged latent cache; writes `o` (and `lse`, when given) and returns them.
 
-    q [T, H, R+P]; kv_buffer [pages, page_size, 1, R+P], or a pair of tensors, ckv [pages, page_size, R] and kpe [pages, page_size, P],
+    q [T, H, R+P], or a pair of tensors, q_nope [T, H, R] and q_pe [T, H, P] of any strides of tokens and heads, which most kernels read as they lie
+    (others by one launch of mla_append's before); kv_buffer [pages, page_size, 1, R+P], or a pair of tensors, ckv [pages, page_size, R] and kpe [pages, page_size, P],
     each with or without a dimension of 1 before the last, as FlashInfer has them; o [T, H, R]; qo_indptr, kv_indptr [B+1], kv_indices, kv_last_page_lens [B]
     int32; lse [T, H] float32. sm_scale is any finite number, 0 included; None: 1/sqrt(R+P). With max_seqlen_q above 1 query tokens see the cache up to themselves
     (causal). num_kv_splits is the tuner's business here and not looked at. mean_kv_len helps to choose the kernel; without it the
@@ -53,6 +55,8 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
                 and ctx.call(1 if causal else 0, int(max_seqlen_q), int(mean_kv_len) if mean_kv_len else 0, sm_scale, stream, workspace, q, kv_buffer, o, lse,
                              qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_table=rope_table) is not None):
             return o, lse
+        if q.__class__ in (tuple, list):
+            q = joined_q(*q, ctx=ctx) if rope_style is not None else parts_or_joined(q, ctx=ctx)
         tables = qo_indptr, kv_indptr, kv_indices, kv_last_page_lens
         if block_table is not None or seq_lens is not None:
             tables = _block_table(*tables, block_table, seq_lens)
@@ -88,6 +92,7 @@ def _out_columns(kv_buffer, head_dim_v):
 
 def _outputs(ctx, q, kv_buffer, o, lse, head_dim_v):
     """(o, lse), made where they are None and True."""
+    q = q[0] if q.__class__ is tuple else q
     q = adopt(ctx, "q", q) if ctx.emulated else q
     if len(q.shape) != 3:
         fail(f"q has shape {tuple(q.shape)}; 3 dimensions are expected")
@@ -97,7 +102,9 @@ def _outputs(ctx, q, kv_buffer, o, lse, head_dim_v):
 
 def _cache_of(ctx, q, kv_buffer, o, kv_scale, q_scale, said=None):
     """The cache as calls take it; one of 8 bits: its tensor, what it holds as mlaf_kv_format, and its scale and q's as tensors of one dimension."""
-    of_q = q_scale if hasattr(q_scale, "shape") else None
+    of_q, columns = q_scale if hasattr(q_scale, "shape") else None, None
+    if q.__class__ is tuple:
+        q, columns = q[0], q[0].shape[-1] + q[1].shape[-1]
     if kv_scale is None and of_q is None and getattr(kv_buffer, "dtype", None) == getattr(q, "dtype", None):
         return kv_buffer
     if kv_scale is not None and not hasattr(kv_scale, "shape"):
@@ -110,7 +117,7 @@ def _cache_of(ctx, q, kv_buffer, o, kv_scale, q_scale, said=None):
             fail("kv_scale is given and kv_buffer is a pair of tensors, which have 16 bits: it must be None, or the latent have 8 bits")
     if isinstance(kv_buffer, (tuple, list)) or not all(hasattr(x, "shape") and len(x.shape) for x in (q, kv_buffer, o)):
         return kv_buffer
-    return kv_buffer, cache_format.of_bytes("kv_buffer", kv_buffer, q.shape[-1], o.shape[-1], ctx.target, said), kv_scale, of_q
+    return kv_buffer, cache_format.of_bytes("kv_buffer", kv_buffer, columns or q.shape[-1], o.shape[-1], ctx.target, said), kv_scale, of_q
 
 
 def _scaled(sm_scale, q_scale, q):
@@ -124,7 +131,7 @@ def _scaled(sm_scale, q_scale, q):
 
 
 _DECODE = Arguments(mla_decode_fwd, {
-    "q": "[T, H, R+P]", "kv_buffer": "[pages, page_size, 1, R+P], or a pair of [pages, page_size, R] and [pages, page_size, P]",
+    "q": "[T, H, R+P], or a pair of [T, H, R] and [T, H, P]", "kv_buffer": "[pages, page_size, 1, R+P], or a pair of [pages, page_size, R] and [pages, page_size, P]",
     "o": "[T, H, R] or None", "qo_indptr": "[B+1]", "kv_indptr": "[B+1] or None", "kv_indices": "[pages] or None",
     "kv_last_page_lens": "[B] or None", "max_seqlen_q": int, "sm_scale": float, "page_size": int, "lse": "[T, H]", "mean_kv_len": float,
     "rope_table": "[positions, P]", "q_scale": float, "kv_scale": "[1] or []", "block_table": "[B, most]", "seq_lens": "[B]", "head_dim_v": int})

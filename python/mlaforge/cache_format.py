@@ -83,9 +83,11 @@ def of_bytes(name, cache, columns, rank, target, said=None):
     name; None: the first whose rows are so long."""
     number("cache_format", said)  # known
     dtype, row = dtype_name(cache, name), cache.shape[-1] if len(cache.shape) else 0
-    for f in (f for f in taken_by("mla_decode") if not f.second and said in (None, f.name)):
+    as_long = [f for f in taken_by("mla_decode") if not f.second and f.scale != "none" and row == f.columns(rank, columns - rank)]
+    first = next((f for f in as_long if f.scale == "stored"), None)  # others of that length are told from it by their names alone
+    for f in (f for f in as_long if said in (None, f.name)):
         own = dtype == "uint8" or dtype == "float8_" + f.latent
-        if f.scale != "none" and own and row == f.columns(rank, columns - rank) and (f.scale == "stored" or f == with_one_scale(dtype, target)):
+        if own and (said or f == first if f.scale == "stored" else f == with_one_scale(dtype, target)):
             return f.operations["mla_decode"] - 1  # paged and split are 0 there
     if dtype != "uint8" and not dtype.startswith("float8"):
         return 0

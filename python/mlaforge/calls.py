@@ -106,8 +106,10 @@ def pack(memory, plan_opts, alloc, causal, q_len, mean, scale, workspace, q, cac
         TAIL.pack_into(memory, TAIL_AT, _int32(q_len), _int32(mean), scale if abs(scale) < 3e38 else float("inf"), rotate,
                        plan_opts)
     ADDRESS.pack_into(memory, ALLOC_AT, alloc)
-    dense = contiguous(q)  # kept until the launch is made
+    q, pe = q if q.__class__ is tuple else (q, None)
+    dense = contiguous(q) if pe is None else q  # kept until the launch is made
     _pack(memory, CALL_VIEWS["q"], dense)
+    _pack(memory, CALL_VIEWS["q_pe"], pe)
     if isinstance(cache, tuple) and len(cache) > 2 and isinstance(cache[1], int):  # an 8-bit cache: tensor, format, SCALES
         FORMAT.pack_into(memory, FORMAT_AT, cache[1])
         for name, scale in zip(SCALES, cache[2:]):
@@ -137,6 +139,7 @@ def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace
     kept = _memory()
     memory, address = kept
     held = pack(memory, plan_opts, _ALLOC_ADDRESS, causal, q_len, mean, scale, workspace, q, *arguments, **more)
+    q = q[0] if q.__class__ is tuple else q
     stream = current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))
     _here.call, _here.held = (q, stream), None
     status = library().mlaf_call_run(handle, address, stream or None)

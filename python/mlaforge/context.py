@@ -238,11 +238,11 @@ class Context:
 
     @explained(heads=int)
     def warm_up(self, heads, rank=512, rope=64, q_len=1, causal=True, dtype="bfloat16", page_size=64, batch=(1, 256),
-                kv_len=(1, 131072), block_tables=True, reserve=False, rope_style=None, cache_format=None, lists=False, pools=False, fp8_q=False):
+                kv_len=(1, 131072), block_tables=True, reserve=False, rope_style=None, cache_format=None, lists=False, pools=False, fp8_q=False, q_parts=False):
         """Plan, compile and load what calls of this shape may need with any batch and mean length of the two ranges; afterwards such
         calls neither plan nor compile. block_tables: those of flash_mla_with_kvcache, too. lists: those with index lists, where kv_len
         are their entries and batch query tokens; with page_size 1; pools: those over two pools, in the same way. cache_format: of
-        an 8-bit cache ("e4m3fn", "e4m3fnuz", "fp8_ds_mla" or "fp8_v4", which has rope 0); fp8_q: with q of its type. reserve: also set aside the workspace that
+        an 8-bit cache ("e4m3fn", "e4m3fnuz", "fp8_ds_mla" or "fp8_v4", which has rope 0); fp8_q: with q of its type. q_parts: for q in two tensors. reserve: also set aside the workspace that
         the largest of them needs, for the stream that is first to want it (reserve_workspace). Returns what was done as a dictionary:
         plans, kernels, compiles, workspace (bytes), seconds."""
         plan = PlanOpts.from_buffer_copy(self._plan_opts)
@@ -252,7 +252,7 @@ class Context:
         batch, kv_len = span("batch", batch), span("kv_len", kv_len)
         problem = _struct(Problem, heads=heads, rank=rank, rope=rope, q_len=q_len, causal=1 if causal and q_len > 1 else 0,
                           dtype=_one_of("dtype", dtype, DTYPES), page_size=page_size, batch=batch[0], ctx=kv_len[0],
-                          rotate=_rotate(rope_style), cache=cache_formats.number("cache_format", cache_format), fp8_q=1 if fp8_q else 0)
+                          rotate=_rotate(rope_style), cache=cache_formats.number("cache_format", cache_format), fp8_q=1 if fp8_q else 0, q_parts=1 if q_parts else 0)
         opts = _struct(WarmUpOpts, batch_min=batch[0], batch_max=batch[1], ctx_min=kv_len[0], ctx_max=kv_len[1],
                        plan=ctypes.addressof(plan))
         result = WarmUpResult(struct_size=ctypes.sizeof(WarmUpResult))

@@ -1,7 +1,7 @@
 """FlashInfer's entry point for MLA over a paged cache: BatchMLAPagedAttentionWrapper, for PyTorch's tensors.
 
-Queries and cache come in two tensors each, the columns without positions and those with. The cache is read so. Queries that are columns of one
-tensor are taken in place; others are put side by side by one launch, into memory that plan() has set aside."""
+Queries and cache come in two tensors each, the columns without positions and those with. The cache is read so. Queries are, too, where strides of
+tokens and heads are multiples of 16 bytes; others are put side by side by one launch, into memory that plan() has set aside."""
 import math
 
 from .errors import needs
@@ -11,7 +11,7 @@ needs(__name__, "torch")
 import torch
 
 from .aiter import mla_decode_fwd
-from .mla_append import joined_q
+from .mla_append import parts_or_joined
 from .tensors import fail
 
 __all__ = ["BatchMLAPagedAttentionWrapper"]
@@ -123,7 +123,7 @@ class BatchMLAPagedAttentionWrapper:
         if return_lse and lse is None:
             lse = torch.empty(q_nope.shape[:2], dtype=torch.float32, device=q_nope.device)
         if self._tokens:
-            mla_decode_fwd(joined_q(q_nope, q_pe, self._q, self._ctx), (ckv_cache, kpe_cache), out, *self._lists, lse=lse, **self._plan)
+            mla_decode_fwd(parts_or_joined((q_nope, q_pe), self._q, self._ctx), (ckv_cache, kpe_cache), out, *self._lists, lse=lse, **self._plan)
         if lse is not None and not return_lse_base_on_e:
             lse.mul_(LOG2_E)
         return (out, lse) if return_lse else out
@@ -132,9 +132,9 @@ class BatchMLAPagedAttentionWrapper:
         """A batch of one query token a request over a table of pages: (out, lse) or out."""
         if kv_len is None or page_table is None:
             fail("kv_len and page_table come together: one of them is None")
-        q = joined_q(q_nope, q_pe, ctx=self._ctx)
+        tokens = q_nope.shape[0]
         out = torch.empty_like(q_nope, memory_format=torch.contiguous_format) if out is None else out
-        out, lse = mla_decode_fwd(q, cache, out, torch.arange(q.shape[0] + 1, dtype=torch.int32, device=q.device), None, None, None, 1, TABLE_SCALE,
+        out, lse = mla_decode_fwd((q_nope, q_pe), cache, out, torch.arange(tokens + 1, dtype=torch.int32, device=q_nope.device), None, None, None, 1, TABLE_SCALE,
                                   lse=True if return_lse and lse is None else lse, block_table=page_table, seq_lens=kv_len, ctx=self._ctx)
         if lse is not None and not base_on_e:
             lse.mul_(LOG2_E)

@@ -8,16 +8,11 @@ FORMATS = (  # cache_format.Format
     ("e4m3fnuz", "e4m3fnuz", "launch", None, 1, (1, 1, 0), (1, 1, 0), {"mla_append": 4, "mla_gather_kv_b": 3, "mla_decode": 3}, ("gfx942",), False),
     ("fp8_v4", "e4m3fn", "stored", None, 1, (0, 0, 584), (0, 0, 584), {"mla_append": 5, "mla_gather_kv_b": 5, "mla_decode": 5}, (), True),
     ("fp8_planar", "e4m3fn", "stored", None, 1, (1, 2, 16), (1, 2, 16), {"mla_append": 8, "mla_gather_kv_b": 8, "mla_decode": 8}, (), True),
-    ("fp8_planar_fnuz", "e4m3fnuz", "stored", None, 1, (1, 2, 16), (1, 2, 16), {}, (), True),
     ("kpe16", "e4m3fn", "launch", ("rope columns", "dtype", (0, 2, 0)), 1, (1, 0, 0), (1, 2, 0), {"mla_append": 6, "mla_gather_kv_b": 6, "mla_decode": 6}, (), False),
     ("fp8_scales", "e4m3fn", "stored", ("scales", "fp32", (0, 0, 16)), 1, (1, 0, 0), (1, 0, 16), {"mla_append": 7, "mla_gather_kv_b": 7, "mla_decode": 7}, (), False),
+    ("fp8_planar_fnuz", "e4m3fnuz", "stored", None, 1, (1, 2, 16), (1, 2, 16), {"mla_append": 9, "mla_gather_kv_b": 9, "mla_decode": 9}, (), True),
 )
 
 REFUSED = {  # (operation, format): why
-    ("mla_append", "fp8_planar_fnuz"):
-        "mla_append does not take fp8_planar_fnuz caches (656 bytes a token of 512 + 64 columns, as those of AITER's kernels on gfx942): it takes paged or split or fp8_ds_mla or e4m3fn or e4m3fnuz or fp8_v4 or kpe16 or fp8_scales or fp8_planar, and no operation takes fp8_planar_fnuz yet: kernels that take a token's own scales read e4m3fn, and a byte of e4m3fnuz means half of that",
-    ("mla_gather_kv_b", "fp8_planar_fnuz"):
-        "mla_gather_kv_b does not take fp8_planar_fnuz caches (656 bytes a token of 512 + 64 columns, as those of AITER's kernels on gfx942): it takes paged or fp8_ds_mla or e4m3fn or e4m3fnuz or split or fp8_v4 or kpe16 or fp8_scales or fp8_planar, and no operation takes fp8_planar_fnuz yet: kernels that take a token's own scales read e4m3fn, and a byte of e4m3fnuz means half of that",
-    ("mla_decode", "fp8_planar_fnuz"):
-        "mla_decode does not take fp8_planar_fnuz caches (656 bytes a token of 512 + 64 columns, as those of AITER's kernels on gfx942): it takes paged or split or e4m3fn or e4m3fnuz or fp8_ds_mla or fp8_v4 or kpe16 or fp8_scales or fp8_planar, and no operation takes fp8_planar_fnuz yet: kernels that take a token's own scales read e4m3fn, and a byte of e4m3fnuz means half of that",
+
 }

@@ -122,6 +122,8 @@ class Operator:
                 values[name] = thing.number if thing is not None and thing != 0 else 0
             for name in self.ignored:
                 values[name] = None
+            if isinstance(values.get("q"), (tuple, list)):  # an operator takes one tensor
+                values["q"] = torch.cat(values["q"], -1)
             for name, make in self.makes.items():
                 if values.get(name) is None or values[name] is True:
                     values[name] = make(values)

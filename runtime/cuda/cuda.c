@@ -223,8 +223,8 @@ mlaf_status mlaf_cuda_launch(mlaf_device *dev, void *stream, const mlaf_launch *
 }
 
 static mlaf_status encode(mlaf_cuda *c, const mlaf_tensor *t, void *map, mlaf_err *err) {
-  const uint64_t dims[] = {t->cols, t->rows}, strides[] = {t->row_stride};
-  const uint32_t box[] = {t->box_cols, t->box_rows}, ones[] = {1, 1};
+  const uint64_t dims[] = {t->cols, t->rows, t->slices}, strides[] = {t->row_stride, t->slice_stride};
+  const uint32_t box[] = {t->box_cols, t->box_rows, t->box_slices}, ones[] = {1, 1, 1}, rank = t->slices ? 3 : 2;
   const int swizzle = t->swizzle == 128 ? 3 : t->swizzle == 64 ? 2 : t->swizzle == 32 ? 1 : 0;
   bool pushed;
   if (!c->api.cuTensorMapEncodeTiled)
@@ -233,7 +233,7 @@ static mlaf_status encode(mlaf_cuda *c, const mlaf_tensor *t, void *map, mlaf_er
   /* L2 promotion to 256 bytes cost 4 % of decode's bandwidth (one NVIDIA H200): plain. */
   mlaf_status st = mlaf_cuda_enter(c, &pushed, err); /* a map is encoded for the current context's device */
   if (st) return st;
-  int rc = c->api.cuTensorMapEncodeTiled(map, CUDA_TENSOR_UINT16, 2, (void *)(uintptr_t)t->data, dims, strides, box, ones,
+  int rc = c->api.cuTensorMapEncodeTiled(map, CUDA_TENSOR_UINT16, rank, (void *)(uintptr_t)t->data, dims, strides, box, ones,
                                          CUDA_TENSOR_NO_INTERLEAVE, swizzle, CUDA_TENSOR_L2_PLAIN, CUDA_TENSOR_OOB_ZEROS);
   mlaf_cuda_leave(c, pushed);
   if (!rc) return MLAF_OK;
@@ -255,7 +255,8 @@ static _Thread_local kept_map kept_maps[KEPT_MAPS];
 
 static bool same_tensor(const mlaf_tensor *a, const mlaf_tensor *b) {
   return a->data == b->data && a->cols == b->cols && a->rows == b->rows && a->row_stride == b->row_stride &&
-         a->box_cols == b->box_cols && a->box_rows == b->box_rows && a->swizzle == b->swizzle;
+         a->box_cols == b->box_cols && a->box_rows == b->box_rows && a->swizzle == b->swizzle &&
+         a->slices == b->slices && a->slice_stride == b->slice_stride && a->box_slices == b->box_slices;
 }
 
 /* Two rounds: tensors of one call often lie a multiple of a page apart, which one would leave in one place. */

@@ -44,13 +44,16 @@ enum {
   MLAF_LAUNCH_LIBRARY = 2 /* fn is a library's product, args are mlaf_matmul_args: the rest says nothing (device/matmul.h) */
 };
 
-/* A two-dimensional tensor of 16-bit elements in device memory and the box that one copy moves (device/kernel_launch.h). */
+/* A tensor of 16-bit elements in device memory and the box that one copy moves (device/kernel_launch.h): rows of columns, or with
+ * `slices` so many of them. */
 typedef struct mlaf_tensor {
   const void *data;           /* 16-byte aligned */
   uint64_t cols, rows;
   uint64_t row_stride;        /* bytes, a multiple of 16 */
   uint32_t box_cols, box_rows;
   uint32_t swizzle;           /* bytes: 0, 32, 64, 128 */
+  uint32_t box_slices;
+  uint64_t slices, slice_stride; /* 0: two dimensions */
 } mlaf_tensor;
 
 #define MLAF_TIME_PARTS 12

@@ -312,12 +312,12 @@ mlaf_embed_status mlaf_embed_second_load(mlaf_embed *e, const mlaf_embed_second_
 
 static mlaf_embed_status encode(mlaf_embed_device *dev, const mlaf_embed_tensor *t, void *map, mlaf_embed_err *err) {
   const mlaf_embed *e = (const mlaf_embed *)dev;
-  const uint64_t dims[] = {t->cols, t->rows}, strides[] = {t->row_stride};
-  const uint32_t box[] = {t->box_cols, t->box_rows}, ones[] = {1, 1};
+  const uint64_t dims[] = {t->cols, t->rows, t->slices}, strides[] = {t->row_stride, t->slice_stride};
+  const uint32_t box[] = {t->box_cols, t->box_rows, t->box_slices}, ones[] = {1, 1, 1}, rank = t->slices ? 3 : 2;
   const int swizzle = t->swizzle == 128 ? 3 : t->swizzle == 64 ? 2 : t->swizzle == 32 ? 1 : 0;
   memset(map, 0, MLAF_EMBED_MAP_BYTES);
   if (!t->cols || !t->rows) return MLAF_EMBED_OK; /* the kernel does not use it then */
-  const int code = e->d.encode ? e->d.encode(map, 1, 2, (void *)(uintptr_t)t->data, dims, strides, box, ones, 0, swizzle, 0, 0)
+  const int code = e->d.encode ? e->d.encode(map, 1, rank, (void *)(uintptr_t)t->data, dims, strides, box, ones, 0, swizzle, 0, 0)
                                : -1;
   return !code ? MLAF_EMBED_OK : mlaf_embed_fail(err, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code);
 }

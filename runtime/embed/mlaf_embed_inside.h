@@ -50,7 +50,8 @@ enum { MLAF_EMBED_LAUNCH_OVERLAPS = 1, MLAF_EMBED_LAUNCH_LIBRARY = 2 };
 typedef struct mlaf_embed_tensor {
   const void *data;
   uint64_t cols, rows, row_stride; /* bytes */
-  uint32_t box_cols, box_rows, swizzle;
+  uint32_t box_cols, box_rows, swizzle, box_slices;
+  uint64_t slices, slice_stride; /* 0: two dimensions */
 } mlaf_embed_tensor;
 typedef struct mlaf_embed_device_ops {
   mlaf_embed_status (*tensor_map_encode)(mlaf_embed_device *dev, const mlaf_embed_tensor *tensor, void *map, mlaf_embed_err *err);

@@ -31,6 +31,7 @@ typedef struct mlaf_field {
   int apart;                 /* no problem has this field other than 0 and that one's value v, but where bit v is set in */
   uint32_t apart_but;        /* this */
   const char *apart_why;     /* the end of the message; NULL: any two values go together */
+  bool like;                 /* a choice for 0 serves where there is none for the problem itself */
   int part;                  /* 0: the operation's own; else of the n-th problem that may follow (op/joint.h) */
   const char *range, *about; /* for help texts */
 } mlaf_field;

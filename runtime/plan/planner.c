@@ -18,7 +18,8 @@ enum { REFUSED_MAX = 8, MODEL_TRIES = 3, NOTES_MAX = 4096 };
 
 typedef struct planner {
   mlaf_ctx *ctx;
-  const mlaf_point *problem;
+  const mlaf_point *problem; /* whose choices are looked for */
+  const mlaf_point *asked;   /* that the plan is for: the same, or like it, but for fields that say so (mlaf_field) */
   const mlaf_plan_opts *opts;
   const mlaf_plan_inside *inside; /* what the caller knows; NULL: nothing */
   mlaf_planned *out;
@@ -72,7 +73,7 @@ static void does_not_apply(planner *p, const mlaf_choice *c, const mlaf_err *why
 /* Load what was built and say who it is. */
 static mlaf_status plan_from_build(planner *p, const mlaf_build *b, mlaf_rung rung, const char *source, mlaf_err *err) {
   if (p->missing) return MLAF_OK;
-  mlaf_status st = mlaf_build_load(b, mlaf_ctx_device(p->ctx), p->problem, &p->out->loaded, err);
+  mlaf_status st = mlaf_build_load(b, mlaf_ctx_device(p->ctx), p->asked, &p->out->loaded, err);
   if (st) return st;
   mlaf_recent_note(p->ctx, b);
   p->out->rung = rung;
@@ -164,17 +165,34 @@ static void list_missing(planner *p, mlaf_build *b) {
   mlaf_variants_free(list, n);
 }
 
+/* Makes a build of another problem's choice one of the problem that was asked for: the same variant. */
+static mlaf_status build_as_asked(planner *p, mlaf_build *b, mlaf_err *err) {
+  mlaf_gen *gen;
+  mlaf_variant v = {.name = NULL};
+  mlaf_build made = {.n = 0};
+  if (p->asked == p->problem) return MLAF_OK;
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
+  if (!st) st = mlaf_gen_variant(gen, mlaf_point_text(p->asked).s, info(p)->target, b->name, &v, err);
+  if (!st) st = mlaf_build_init(&v, &made, err);
+  mlaf_variant_clear(&v);
+  mlaf_build_clear(st ? &made : b);
+  if (!st) *b = made;
+  return st;
+}
+
 /* The code of a build: from the cache, or made, if that is allowed. `problem` is the one that its variant was chosen for. */
 static mlaf_status get_code(planner *p, mlaf_build *b, const char *problem, mlaf_err *err) {
   if (p->trouble.status == MLAF_E_KILLED) { /* no rung below may stand in: nothing is wrong with the better one */
     *err = p->trouble;
     return err->status;
   }
+  mlaf_status st = build_as_asked(p, b, err);
+  if (st) return st;
   if (p->missing) list_missing(p, b);
   if (p->missing || take_inside(p, b)) return MLAF_OK;
   const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
   mlaf_gen *gen;
-  mlaf_status st = mlaf_build_take_cached(b, p->ctx->compiler, err);
+  st = mlaf_build_take_cached(b, p->ctx->compiler, err);
   /* Not under the stored key: another compiler may have made it since, or may make it now. */
   if (st == MLAF_E_NOT_COMPILED && mlaf_build_take_known(b, p->ctx->compiler, &p->ctx->hashes, target, toolchain)) st = MLAF_OK;
   if (st == MLAF_E_NOT_COMPILED && !mlaf_ctx_gen(p->ctx, &gen, err)) {
@@ -682,9 +700,24 @@ static mlaf_status from_invariant(planner *p) {
   return st;
 }
 
+/* Plans a problem that is like another one as that one is planned, where nothing was tuned for itself. */
+static mlaf_status from_like(planner *p) {
+  const mlaf_op *op = p->asked->op;
+  mlaf_point like = *p->asked;
+  for (int i = 0; i < op->n_fields; i++)
+    if (op->fields[i].like) like.v[i] = 0;
+  if (!mlaf_point_order(&like, p->asked) || p->opts->effort == MLAF_EFFORT_MEASURE) return MLAF_E_NOT_TUNED;
+  if (!from_database(p)) return MLAF_OK;
+  p->n_refused = 0;
+  p->problem = &like;
+  const mlaf_status st = below_bundle(p);
+  p->problem = p->asked;
+  return st;
+}
+
 static mlaf_status run_ladder(planner *p) {
   if (p->opts->flags & MLAF_PLAN_BATCH_INVARIANT) return from_invariant(p);
-  if (!p->ctx->bundle || p->opts->effort == MLAF_EFFORT_MEASURE) return below_bundle(p);
+  if (!p->ctx->bundle || p->opts->effort == MLAF_EFFORT_MEASURE) return from_like(p) ? below_bundle(p) : MLAF_OK;
   mlaf_err ignored = {MLAF_OK, ""};
   mlaf_status st = mlaf_planner_bundle(p->ctx, p->problem, may_ask_model(p), p->out, &p->notes, &p->last);
   if (!st || !may_compile(p)) return st; /* without a compiler the bundle is all there is */
@@ -701,7 +734,7 @@ static mlaf_status run(mlaf_ctx *ctx, const mlaf_point *problem, const mlaf_plan
   if (!p) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to plan");
   *out = (mlaf_planned){.source = "none"};
   p->ctx = ctx;
-  p->problem = problem;
+  p->problem = p->asked = problem;
   p->opts = opts;
   p->inside = inside;
   p->out = out;

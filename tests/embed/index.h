@@ -4,7 +4,7 @@
 
 #include "mlaf_embed.h"
 
-static const mlaf_embed_index_op decode_op[] = {{"mla_decode", 12}};
+static const mlaf_embed_index_op decode_op[] = {{"mla_decode", 13}};
 
 /* An index of one target, of mla_decode. */
 static inline mlaf_embed_index index_of(const mlaf_embed_target *target) {

@@ -26,10 +26,12 @@ static const mlaf_embed_kernel kernels[] = {
     {alien, "fill", 128, 16, 0, 0, {.flags = 0}},
 };
 static const mlaf_embed_row rows[] = {
-    {0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 4, {1, 2}},
-    {0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 1, 1, {3}},
-    {0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 64, 64, 1024}, 0, 1, {3}}, {0, {16, 512, 64, 2, 1, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {4}},
-    {0, {16, 512, 64, 2, 1, 0, 0, 0, 0, 64, 1, 1024}, 1, 1, {3}},  {0, {8, 512, 64, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {4}},
+    {0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 4, {1, 2}},
+    {0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 0, 64, 1, 1024}, 1, 1, {3}},
+    {0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 0, 64, 64, 1024}, 0, 1, {3}},
+    {0, {16, 512, 64, 2, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {4}},
+    {0, {16, 512, 64, 2, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 1, 1, {3}},
+    {0, {8, 512, 64, 1, 0, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {4}},
 };
 static const mlaf_embed_target sm_90a = {"sm_90a", kernels, rows, 4, 6}, sm_80 = {"sm_80", kernels, rows, 4, 6};
 static const mlaf_embed_index both = {MLAF_EMBED_VERSION, 2, "", (const mlaf_embed_target[]){
@@ -66,7 +68,7 @@ static mlaf_embed *open_it(const mlaf_embed_index *index) {
 }
 
 static const mlaf_embed_plan *plan_of(mlaf_embed *e, int heads, int q_len, int batch, int ctx) {
-  const mlaf_embed_decode_problem p = {heads, 512, 64, q_len, 1, MLAF_EMBED_DECODE_BF16, 64, batch, ctx, 0, 0, 0};
+  const mlaf_embed_decode_problem p = {heads, 512, 64, q_len, 1, MLAF_EMBED_DECODE_BF16, 64, batch, ctx, 0, 0, 0, 0};
   const mlaf_embed_plan *plan = NULL;
   char why[500] = "";
   if (mlaf_embed_decode_plan(e, &p, &plan, why, sizeof why)) fail_msg("%s", why);
@@ -102,8 +104,8 @@ TEST(nearest_plan) {
   assert_ptr_equal(plan_of(e, 16, 1, 60000, 1), large);
   /* a choice that does not load gives way to the baseline, and where there is none it is said */
   assert_int_equal(mlaf_embed_plan_knob(plan_of(e, 16, 2, 1, 1024)), 1);
-  const mlaf_embed_decode_problem broken = {8, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 0, 0};
-  const mlaf_embed_decode_problem absent = {5, 512, 64, 1, 0, 1, 64, 1, 1024, 0, 0, 0};
+  const mlaf_embed_decode_problem broken = {8, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 0, 0, 0};
+  const mlaf_embed_decode_problem absent = {5, 512, 64, 1, 0, 1, 64, 1, 1024, 0, 0, 0, 0};
   const mlaf_embed_plan *plan = NULL;
   char why[500];
   assert_int_equal(mlaf_embed_decode_plan(e, &broken, &plan, why, sizeof why), MLAF_EMBED_DRIVER);
@@ -153,7 +155,7 @@ TEST(launches_what_the_kernel_wants) {
 
 /* The same kernel with one split: the launch of its clusters can then be looked at, as no combine comes behind. */
 TEST(clusters_and_maps) {
-  static const mlaf_embed_row one[] = {{0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}}};
+  static const mlaf_embed_row one[] = {{0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}}};
   static const mlaf_embed_target target = {"sm_90a", kernels, one, 4, 1};
   const mlaf_embed_index index = index_of(&target);
   static _Alignas(16) uint32_t to[4];
@@ -173,7 +175,7 @@ TEST(clusters_and_maps) {
 /* Blocks that take requests in turns: 132 units hold 66 requests of two groups of rows. */
 TEST(turns) {
   static const mlaf_embed_kernel walker[] = {{elf, "fill", 128, 16, 64, 132, {.flags = MLAF_EMBED_KERNEL_TURNS}}};
-  static const mlaf_embed_row one[] = {{0, {32, 512, 64, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}}};
+  static const mlaf_embed_row one[] = {{0, {32, 512, 64, 1, 0, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}}};
   static const mlaf_embed_target target = {"sm_90a", walker, one, 1, 1};
   const mlaf_embed_index index = index_of(&target);
   static const int32_t cases[][2] = {{66, 66}, {67, 34}, {128, 64}, {133, 45}};
@@ -190,15 +192,15 @@ TEST(turns) {
 
 /* A problem that rotates what it reads has kernels of its own, and wants a table; others want none. */
 TEST(rotation_wants_its_table) {
-  static const mlaf_embed_row both_kinds[] = {{0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}},
-                                              {0, {16, 512, 64, 1, 0, 0, 2, 0, 0, 64, 1, 1024}, 0, 1, {3}}};
+  static const mlaf_embed_row both_kinds[] = {{0, {16, 512, 64, 1, 0, 0, 0, 0, 0, 0, 64, 1, 1024}, 0, 1, {1}},
+                                              {0, {16, 512, 64, 1, 0, 0, 2, 0, 0, 0, 64, 1, 1024}, 0, 1, {3}}};
   static const mlaf_embed_target target = {"sm_90a", kernels, both_kinds, 4, 2};
   const mlaf_embed_index index = index_of(&target);
   static _Alignas(16) uint32_t to[4];
   static _Alignas(16) const float table[8];
   char why[500] = "";
   mlaf_embed *e = open_it(&index);
-  mlaf_embed_decode_problem p = {16, 512, 64, 1, 0, MLAF_EMBED_DECODE_BF16, 64, 1, 1024, 2, 0, 0};
+  mlaf_embed_decode_problem p = {16, 512, 64, 1, 0, MLAF_EMBED_DECODE_BF16, 64, 1, 1024, 2, 0, 0, 0};
   const mlaf_embed_plan *plan = NULL, *plain = plan_of(e, 16, 1, 1, 1024);
   if (mlaf_embed_decode_plan(e, &p, &plan, why, sizeof why)) fail_msg("%s", why);
   assert_ptr_equal(plan->row, &both_kinds[1]);
@@ -219,8 +221,8 @@ TEST(rotation_wants_its_table) {
 }
 
 TEST(caches_of_8_bits) {
-  static const mlaf_embed_row formats[] = {{0, {16, 512, 64, 1, 0, 0, 0, 1, 0, 64, 1, 1024}, 0, 1, {1}},
-                                           {0, {16, 512, 64, 1, 0, 0, 0, 3, 0, 64, 1, 1024}, 0, 1, {3}}};
+  static const mlaf_embed_row formats[] = {{0, {16, 512, 64, 1, 0, 0, 0, 1, 0, 0, 64, 1, 1024}, 0, 1, {1}},
+                                           {0, {16, 512, 64, 1, 0, 0, 0, 3, 0, 0, 64, 1, 1024}, 0, 1, {3}}};
   static const mlaf_embed_target target = {"sm_90a", kernels, formats, 4, 2};
   const mlaf_embed_index index = index_of(&target);
   static _Alignas(16) uint32_t to[4];

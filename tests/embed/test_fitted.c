@@ -206,12 +206,12 @@ static void by_loader(const batch *x, const variant *v, const char *what, result
       {.code = (const void *)&code, .symbol = "fitadd", .threads = ADD_THREADS, .rows_per_wg = FW_MERGE_ROWS,
        .launch = {.flags = MLAF_EMBED_KERNEL_FITS | v->behind}}};
   const mlaf_problem *p = &x->of.problem;
-  const mlaf_embed_row row = {0, {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, 0, 0, 0, FW_PAGE, p->batch, p->ctx}, 0,
+  const mlaf_embed_row row = {0, {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, 0, 0, 0, 0, FW_PAGE, p->batch, p->ctx}, 0,
                               (int32_t)v->splits, {1, v->combined ? 2 : 0}};
   const mlaf_embed_target target = {"sm_90a", kernels, &row, 2, 1};
   const mlaf_embed_index index = index_of(&target);
   const mlaf_embed_decode_problem asked = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, MLAF_EMBED_DECODE_BF16, FW_PAGE,
-                                           p->batch, p->ctx, 0, 0, 0};
+                                           p->batch, p->ctx, 0, 0, 0, 0};
   const mlaf_embed_plan *plan = NULL;
   mlaf_embed *e = NULL;
   char why[500] = "";

@@ -209,9 +209,10 @@ static fake_launch by_library(batch *x) {
   return launched("fakecuda_before");
 }
 
-static const mlaf_embed_row row = {0, {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, 0, 0, 0, FW_PAGE, REQUESTS, 512}, 0, 1, {1}};
+static const mlaf_embed_row row = {0, {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, 0, 0, 0, 0, FW_PAGE, REQUESTS, 512}, 0, 1,
+                                   {1}};
 static const mlaf_embed_decode_problem asked = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, MLAF_EMBED_DECODE_BF16, FW_PAGE,
-                                                REQUESTS, 512, 0, 0, 0};
+                                                REQUESTS, 512, 0, 0, 0, 0};
 
 static mlaf_embed *open_loader(int n_kernels, const mlaf_embed_plan **of) {
   static mlaf_embed_kernel kernels[2];

@@ -9,9 +9,10 @@ from buffers import Buffer, bf16, values, wide
 from test_layer_calls import D, H, L, N, P, PAGE, PAGES, POSITIONS, V
 
 R, ROW = 512, {"e4m3fn": 512 + P, "e4m3fnuz": 512 + P, "fp8_ds_mla": 512 + 16 + 2 * P, "kpe16": 512 + 2 * P, "fp8_scales": 512 + 16}
-ROW["fp8_planar"] = ROW["fp8_ds_mla"]
+ROW["fp8_planar"] = ROW["fp8_planar_fnuz"] = ROW["fp8_ds_mla"]
 SECOND = {"kpe16": ("bfloat16", "H"), "fp8_scales": ("float32", "f")}  # the second tensor of a pair: its type, and that of struct
-OWN_SCALES = ("fp8_ds_mla", "fp8_scales", "fp8_planar")
+IN_PARTS = ("fp8_planar", "fp8_planar_fnuz")
+OWN_SCALES = ("fp8_ds_mla", "fp8_scales", *IN_PARTS)
 PARTS = ((0, R), (R, R + 16), (R + 16, R + 16 + 2 * P))  # of a token of fp8_planar, whose pages are whole rows of R bytes
 PLANAR = -(-PAGE * ROW["fp8_planar"] // R) * R
 TOKENS, PAST, SCALE = 3, 20, 0.0625
@@ -53,7 +54,7 @@ class Cases(unittest.TestCase):
 
     def decoded(self, kind, row):
         """The numbers of a token's bytes."""
-        fnuz = kind == "e4m3fnuz"
+        fnuz = kind.endswith("fnuz")
         if kind == "kpe16":
             return [number(code, fnuz) * SCALE for code in row[:R]] + [wide(x) for x in struct.unpack(f"{P}H", row[R:])]
         if kind not in OWN_SCALES:
@@ -63,8 +64,8 @@ class Cases(unittest.TestCase):
             [wide(x) for x in struct.unpack(f"{self.rope}H", row[R + 16:])]
 
     def row(self, kind):
-        nan = (0x80,) if kind == "e4m3fnuz" else (0x7F, 0xFF)
-        codes = [c for c in (self.rng.randrange(256) for _ in range(4 * (R + P))) if c not in nan and abs(number(c, kind == "e4m3fnuz")) < 60]
+        nan = (0x80,) if kind.endswith("fnuz") else (0x7F, 0xFF)
+        codes = [c for c in (self.rng.randrange(256) for _ in range(4 * (R + P))) if c not in nan and abs(number(c, kind.endswith("fnuz"))) < 60]
         rope = struct.pack(f"{self.rope}H", *(bf16(self.rng.gauss(0, 1)) for _ in range(self.rope)))
         if kind == "kpe16":
             return bytes(codes[:R]) + rope
@@ -75,7 +76,7 @@ class Cases(unittest.TestCase):
 
     def cache(self, kind, rows):
         """Rows of tokens as the layer takes them: of some formats two tensors."""
-        if kind == "fp8_planar":
+        if kind in IN_PARTS:
             pages = [b"".join(row[a:b] for a, b in PARTS for row in rows[i:i + PAGE]).ljust(PLANAR, b"\x7f") for i in range(0, PAGES * PAGE, PAGE)]
             return Buffer(self.ctx, (PAGES, PAGE, ROW[kind]), "uint8", b"".join(pages)[:PLANAR * (PAGES - 1) + PAGE * ROW[kind]], (PLANAR, ROW[kind], 1))
         if kind not in SECOND:
@@ -89,7 +90,7 @@ class Cases(unittest.TestCase):
         def cut(tensor, size):
             data = tensor.read()
             return [data[i * size:(i + 1) * size] for i in range(PAGES * PAGE)]
-        if kind == "fp8_planar":
+        if kind in IN_PARTS:
             data = cache.read()
             return [b"".join(data[page * PLANAR + PAGE * a + slot * (b - a):][:b - a] for a, b in PARTS) for page in range(PAGES) for slot in range(PAGE)]
         if kind not in SECOND:
@@ -161,17 +162,18 @@ class Cache8(Cases):
         self.check("fp8_ds_mla")
 
     def test_parts_of_tokens_in_rows_of_their_page(self):
-        self.check("fp8_planar")
+        for kind in IN_PARTS:
+            self.check(kind)
 
     def test_rope_columns_in_another_tensor(self):
         self.check("kpe16")
 
     def test_prefill(self):
-        for kind in ("e4m3fn", "fp8_ds_mla", "kpe16", "fp8_planar"):
+        for kind in ("e4m3fn", "fp8_ds_mla", "kpe16", *IN_PARTS):
             self.prefill(kind)
 
     def test_refused_by_name(self):
-        for text, more in (("cache is 'fp8_v4', must be None or one of e4m3fn, e4m3fnuz, fp8_ds_mla, fp8_planar, fp8_scales, kpe16: its tokens have columns of their own", dict(cache="fp8_v4")),
+        for text, more in (("cache is 'fp8_v4', must be None or one of e4m3fn, e4m3fnuz, fp8_ds_mla, fp8_planar, fp8_planar_fnuz, fp8_scales, kpe16: its tokens have columns of their own", dict(cache="fp8_v4")),
                            ("cache is 'int4'", dict(cache="int4")), ("fp8_scales, whose tokens have no rope columns: the problem needs p0", dict(cache="fp8_scales")),
                            ("MLAF_LAYER_SPLIT_CACHE", dict(cache="e4m3fn", split_cache=True)),
                            ("MLAF_LAYER_SPLIT_CACHE", dict(cache="kpe16", split_cache=True)),

@@ -108,7 +108,8 @@ function T.diff(want, got, name)
   return text
 end
 
--- The grid: heads x q_len x (rank, rope), with causal, page sizes, dtypes, rotation on read, 8-bit caches and queries in turn.
+-- The grid: heads x q_len x (rank, rope), with causal, page sizes, dtypes, rotation on read, 8-bit caches and queries, and Q in
+-- two tensors in turn.
 function T.grid(problem)
   local out, pages, n = {}, { 1, 16, 64 }, 0
   for _, h in ipairs({ 1, 5, 8, 16, 20, 40, 64, 128 }) do
@@ -117,8 +118,9 @@ function T.grid(problem)
         n = n + 1
         local rotate = n % 7 == 3 and 1 + n // 7 % 2 or 0
         local cache = rotate == 0 and n % 11 == 5 and 1 + n // 11 % 3 or 0
+        local fp8_q = (cache == 1 or cache == 2) and n % 2 or 0
         out[#out + 1] = problem.check({ op = "mla_decode", heads = h, q_len = q, rank = rp[1], rope = rp[2], causal = n % 2,
-          rotate = rotate, cache = cache, fp8_q = (cache == 1 or cache == 2) and n % 2 or 0,
+          rotate = rotate, cache = cache, fp8_q = fp8_q, q_parts = rotate + fp8_q == 0 and n % 9 == 4 and 1 or 0,
           batch = 64, ctx = 512, page_size = pages[n % 3 + 1], dtype = n % 5 == 0 and "f16" or "bf16" })
       end
     end

@@ -13,7 +13,8 @@ local FIELDS = loader.require("ops/mla_decode/fields")
 local MORE = { mla_decode = { "h256,q8,causal,b4,s1024", "h256,r32,p0,page1,b4,s1024", "h256,r128,q2,causal,b4,s1024",
   "h256,r256,q2,causal,b4,s1024", "h256,p0,q4,causal,fp8_v4,b4,s1024",
   "h256,q8,causal,e4m3fn,fp8_q,b4,s1024", "h1,p0,fp8_v4,page1,s64", "h256,q8,causal,kpe16,b4,s1024",
-  "h256,p0,q8,causal,fp8_scales,b4,s1024", "h256,q8,causal,fp8_planar,b4,s1024" } }
+  "h256,p0,q8,causal,fp8_scales,b4,s1024", "h256,q8,causal,fp8_planar,b4,s1024",
+  "h256,q8,causal,fp8_planar_fnuz,b4,s1024" } }
 
 -- One problem for each word and for each end of each field, the others as in the example; and the corners where all shape fields
 -- are least or most.

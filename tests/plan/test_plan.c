@@ -15,6 +15,7 @@
 #include "plan/ctx.h"
 #include "op/numeric.h"
 #include "plan/place.h"
+#include "plan/plan.h"
 #include "ops/mla_decode/testcase.h"
 #include "mlaforge/mlaforge.h"
 #include "point.h"
@@ -241,6 +242,20 @@ TEST(the_ladder) {
   assert_string_equal(info.tuned_for, PROBLEM);
   assert_int_equal(info.compiles, 0);
   mlaf_plan_release(plan);
+  /* Q in two tensors is like one: the same choice, by kernels of its own. */
+  other = p;
+  other.q_parts = 1;
+  plan = plan_with(ctx, &other, MLAF_EFFORT_DB_ONLY, 0, &info);
+  assert_string_equal(info.rung, "exact");
+  assert_string_equal(info.tuned_for, PROBLEM);
+  assert_string_equal(info.variant, f->b.build.name);
+  assert_non_null(strstr(info.problem, "bf16,q_parts,page16"));
+  assert_non_null(strstr(mlaf_plan_kernel(plan)->params, "q_parts=1"));
+  mlaf_plan_release(plan);
+  plan = plan_with(ctx, &other, MLAF_EFFORT_DB_ONLY, MLAF_PLAN_NO_COMPILE, &info);
+  assert_string_equal(info.code, "cache");
+  mlaf_plan_release(plan);
+  other = p;
   /* Other dims are another kernel: nothing is near. */
   other.heads = 6;
   expect_failure(ctx, &other, MLAF_EFFORT_DB_ONLY, 0, MLAF_E_NOT_TUNED, "mlaforge tune");

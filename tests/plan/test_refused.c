@@ -35,7 +35,7 @@ static const fault faults[] = {
     {.says = "registers (0 of them accumulation registers), budget", .more_registers = 8},
     {.says = "was compiled for 32 threads", .fewer_threads = 32},
     {.says = "takes 136 bytes of arguments, the runtime passes 128", .more_bytes = 8},
-    {.says = "wants a map of tensor 9, of which the operation has 5", .map = 9},
+    {.says = "wants a map of tensor 9, of which the operation has 7", .map = 9},
     {.says = "the code object has no kernel", .other_name = true},
 };
 

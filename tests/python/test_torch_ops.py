@@ -296,6 +296,23 @@ class Operators(Entries):
                 want, got = call(q), torch.compile(call, fullgraph=True, backend="aot_eager")(q)
                 self.assertTrue(torch.equal(got[0], want[0]) and torch.equal(got[1], want[1]) and bool(want[0].isfinite().all()))
 
+    def test_queries_in_two_tensors(self):
+        """Eagerly kernels read both as they lie; in a graph, where an operator takes one tensor, they are joined."""
+        random = torch.Generator().manual_seed(19)
+        new = lambda *shape: torch.randn(shape, generator=random).bfloat16()
+        nope, pe, cache = new(4, 2, 64).transpose(0, 1), new(2, 4, 96)[..., 64:], new(3, 16, 1, 96)
+        ints = lambda *x: torch.tensor(x, dtype=torch.int32)
+        tables = ints(0, 1, 2), ints(0, 2, 3), ints(2, 0, 1), ints(4, 5)
+        decode = lambda nope, pe: mlaforge.mla_decode_fwd((nope, pe), cache, None, *tables, 1, lse=True, head_dim_v=64, ctx=self.ctx)
+        want = mlaforge.mla_decode_fwd(torch.cat((nope, pe), -1), cache, None, *tables, 1, lse=True, head_dim_v=64, ctx=self.ctx)
+        with torch.no_grad():
+            for call in (decode, torch.compile(decode, fullgraph=True, backend="aot_eager")):
+                got = call(nope, pe)
+                self.assertTrue(torch.equal(got[0], want[0]) and torch.equal(got[1], want[1]))
+        self.assertTrue(torch.equal(decode(nope, pe)[0], want[0]))  # with gradients enabled, which nobody wants
+        with self.assertRaisesRegex(mlaforge.MlafError, "requires a gradient|gradient"):
+            decode(nope.detach().requires_grad_(), pe)
+
     def test_more_new_tokens_than_a_launch_takes(self):
         self.random = torch.Generator().manual_seed(13)
         q, kv, lengths = self.new(5, 2, 96), self.new(64, 1, 96), self.new(5, dtype="int32", values=[7, 3, 0, 5, 1])

@@ -431,7 +431,7 @@ class Wrappers(unittest.TestCase):
                 self.ctx.execute(problem, num_pages=pages)
         with self.assertRaisesRegex(ValueError, f"heads is {(1 << 32) + HEADS}"):
             self.ctx.plan_info(((1 << 32) + HEADS, *problem[1:]))
-        with self.assertRaisesRegex(ValueError, "a problem has 12 numbers .*heads, rank, rope.*, not 2"):
+        with self.assertRaisesRegex(ValueError, "a problem has 13 numbers .*heads, rank, rope.*, not 2"):
             self.ctx.plan_info((HEADS, RANK))
         with self.assertRaisesRegex(ValueError, "total_q is 9223372036854775808"):
             self.ctx.execute(problem, total_q=1 << 63)

@@ -31,5 +31,5 @@ return {
     { "fp8_q", "fp8_q", "ckv_row_stride total_q kv_scale q_scale" },
     { "cache", "cache", "ckv_row_stride kpe_row_stride kv_scale total_q reserved" },
   },
-  call_first = "rope_table cache_kpe indices extra_cache q_scale",
+  call_first = "rope_table cache_kpe indices extra_cache q_scale q_pe",
 }

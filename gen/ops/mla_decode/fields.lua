@@ -13,6 +13,8 @@
 --   apart   no problem has both this and that other field, each other than 0; why: what a message says behind their values.
 --           With `of`, a list of that field's values, those go together, and 0 does not
 --   unlisted  why kernels of a family that lists the field neither in `problem` nor in `optional` do not serve others than 0
+--   like    true: a choice for 0 serves where there is none for the problem, if its family serves it: kernels differ by where a
+--           tensor is read, and in no time
 --   added   later than the others: it stands last in struct mlaf_problem, which was shorter before
 --   size    tuned for, and distance is in doublings; all others are shape: in the kernel, or hard
 --   steps   of a size: plans are made for so many values to a doubling (a power of two), from `first` on (1)
@@ -44,6 +46,10 @@ return {
     apart = { field = "cache", of = { 1, 2 },
       why = "queries of 8 bits have the cache's encoding and one scale, so it must be e4m3fn or e4m3fnuz: leave fp8_q out" },
     about = "Q is fp8, too, in the cache's encoding and with one scale for all" },
+  { field = "q_parts", word = "Q in two tensors", words = { "", "q_parts" }, moot = { field = "rope", at = 0 }, added = true,
+    apart = { field = "fp8_q", why = "queries of 8 bits are one tensor: leave q_parts out" },
+    unlisted = "Q is read as one tensor", like = true,
+    about = "Q's first R columns and its rope columns are two tensors, with strides of their own" },
   { key = "page", field = "page_size", word = "page_size", default = 64, least = 1, most = 65536, multiple = 1,
     about = "tokens of a page" },
   { key = "b", field = "batch", word = "batch", default = 1, least = 1, most = 65536, multiple = 1, size = true,

@@ -55,7 +55,7 @@ class Decode:
         """q: [tokens, heads, 576], or a pair of 512 and 64 columns; returns out [tokens, heads, 512] and the natural logarithms [tokens, heads]."""
         decode, kind = attn_metadata.decode, kv_c_and_k_pe_cache.dtype
         return mlaforge.mla_decode_fwd(
-            joined_q(*q) if isinstance(q, tuple) else q, kv_c_and_k_pe_cache.unsqueeze(-2), None, decode.query_start_loc, None, None, None, decode.longest,
+            q, kv_c_and_k_pe_cache.unsqueeze(-2), None, decode.query_start_loc, None, None, None, decode.longest,
             self.scale, lse=True, causal=attn_metadata.causal, mean_kv_len=attn_metadata.max_seq_len, block_table=decode.block_table, seq_lens=decode.seq_lens,
             head_dim_v=self.kv_lora_rank, kv_scale=layer._k_scale if kind.itemsize == 1 and kind.is_floating_point else None)  # rows of 656 bytes hold theirs
 

@@ -8,6 +8,7 @@
 #include "ops/mla_decode/fields.h"
 
 enum { POINTER_ALIGN = 16, STRIDE_MULTIPLE = 8, W_V_ROWS_MAX = 1 << 16 };
+#define Q_STRIDE_MAX (INT64_C(1) << 35) /* elements; 16 bytes of them are counted in 32 bits */
 _Static_assert((int)POINTER_ALIGN == (int)MLAF_FORMAT_ALIGN, "a cache's rows begin where 16-byte loads do");
 
 const mlaf_given mlaf_decode_given[] = {MLA_DECODE_GIVEN_ROWS};
@@ -122,6 +123,32 @@ static mlaf_status check_optional(const mlaf_problem *p, const mlaf_execute_args
   return MLAF_OK;
 }
 
+/* Checks Q in two tensors, and that no other problem has one. */
+static mlaf_status check_parts(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
+  const struct {
+    const char *name;
+    int64_t value, least;
+  } strides[] = {
+      {"q_head_stride", mlaf_q_head_stride(a->q_head_stride, p->rank), p->heads > 1 ? p->rank : 0},
+      {"q_token_stride", mlaf_q_token_stride(p, a->q_token_stride, a->q_head_stride, p->rank), a->total_q > 1 ? p->rank : 0},
+      {"q_pe_head_stride", mlaf_q_head_stride(a->q_pe_head_stride, p->rope), p->heads > 1 ? p->rope : 0},
+      {"q_pe_token_stride", mlaf_q_token_stride(p, a->q_pe_token_stride, a->q_pe_head_stride, p->rope),
+       a->total_q > 1 ? p->rope : 0},
+  };
+  if (!p->q_parts && (a->q_pe || a->q_token_stride || a->q_head_stride || a->q_pe_token_stride || a->q_pe_head_stride))
+    return mlaf_fail(err, MLAF_E_ARG, "q_pe is %p, must be NULL, and strides of Q 0: Q of the problem is one dense tensor; plan "
+                     "with q_parts", a->q_pe);
+  if (!p->q_parts) return MLAF_OK;
+  if (!a->q_pe || (uintptr_t)a->q_pe % POINTER_ALIGN)
+    return mlaf_fail(err, MLAF_E_ARG, "q_pe is %p, must be a %d-byte aligned tensor of Q's rope columns: the problem has q_parts",
+                     a->q_pe, POINTER_ALIGN);
+  for (size_t i = 0; i < sizeof strides / sizeof *strides; i++)
+    if (strides[i].value < strides[i].least || strides[i].value % STRIDE_MULTIPLE || strides[i].value >= Q_STRIDE_MAX)
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be a multiple of %d in %lld..%lld", strides[i].name,
+                       (long long)strides[i].value, STRIDE_MULTIPLE, (long long)strides[i].least, (long long)Q_STRIDE_MAX - 1);
+  return MLAF_OK;
+}
+
 static mlaf_status check_table(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
   if (!p->rotate && (a->rope_table || a->rope_rows))
     return mlaf_fail(err, MLAF_E_ARG, "rope_table is %p of %d rows, and the problem has a rotated cache: plan with rope_pairs or "
@@ -180,6 +207,7 @@ static mlaf_status check(const mlaf_problem *p, const mlaf_execute_args *a, mlaf
   if (!a->total_q) return MLAF_OK;
   mlaf_status st = check_pointers(p, a, err);
   if (!st) st = check_optional(p, a, err);
+  if (!st) st = check_parts(p, a, err);
   if (!st) st = check_pages(p, a, err);
   if (!st) st = check_strides(p, a, err);
   return st ? st : check_table(p, a, err);

@@ -184,6 +184,10 @@ static mlaf_status alloc_tensors(mlaf_decode_data *d, uint64_t seed, mlaf_err *e
   if (!st && p->fp8_q) st = fill_codes(d, q_bytes, err);
   else if (!st) st = mlaf_pool_fill(d->pool, (void *)a->q, q_bytes, mlaf_decode_q_first(p), err);
   a->ckv = cache;
+  if (!p->q_parts) return st;
+  a->q_pe = (const char *)a->q + 2 * p->rank; /* parts of the rows of one tensor */
+  a->q_head_stride = a->q_pe_head_stride = p->rank + p->rope;
+  a->q_token_stride = a->q_pe_token_stride = p->heads * (p->rank + p->rope);
   return st;
 }
 

@@ -19,14 +19,21 @@ enum { MLAF_ROPE_TABLE_ALIGN = 16 };
 
 /* Contents of mlaf_prepared.parameters. */
 typedef struct mlaf_decode_parameters {
-  mlaf_decode_args decode; /* with the maps behind it one parameter block */
-  unsigned char maps[MLAF_MAPS_MAX][MLAF_MAP_BYTES];
+  mlaf_decode_args decode; /* with the maps behind it one parameter block, of Q in two tensors with mlaf_q_words between */
+  union {
+    unsigned char maps[MLAF_MAPS_MAX][MLAF_MAP_BYTES];
+    struct {
+      mlaf_q_words q;
+      unsigned char maps_behind_q[MLAF_MAPS_MAX - 1][MLAF_MAP_BYTES];
+    };
+  };
   mlaf_combine_args combine;
   mlaf_values_args behind; /* for a combine kernel that takes the decode kernel's arguments, in their wide form. With the map
                             * behind it one block */
   unsigned char maps_behind[1][MLAF_MAP_BYTES];
 } mlaf_decode_parameters;
 _Static_assert(offsetof(mlaf_decode_parameters, maps) == sizeof(mlaf_decode_args), "maps follow the arguments");
+_Static_assert(sizeof(mlaf_q_words) == 64, "maps are aligned behind it");
 _Static_assert(sizeof(mlaf_decode_args) == 128 && sizeof(mlaf_values_args) % 64 == 0, "the kernels' layout");
 _Static_assert(sizeof(mlaf_decode_parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
 static inline mlaf_decode_parameters *mlaf_decode_parameters_of(mlaf_prepared *p) { return (void *)p->parameters; }
@@ -55,6 +62,12 @@ static inline mlaf_problem mlaf_decode_problem(const mlaf_bound *b) { return mla
 /* Row strides in units of the cache's format, the default where the caller left them 0. */
 int64_t mlaf_ckv_stride(const mlaf_problem *p, const mlaf_execute_args *a);
 int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a);
+
+/* Strides of Q's tensors in elements, the default where the caller left them 0; columns: of the tensor. */
+static inline int64_t mlaf_q_head_stride(int64_t head, int32_t columns) { return head ? head : columns; }
+static inline int64_t mlaf_q_token_stride(const mlaf_problem *p, int64_t token, int64_t head, int32_t columns) {
+  return token ? token : p->heads * mlaf_q_head_stride(head, columns);
+}
 
 /* Bytes from page to page of a pool in pages of `tokens`, the default where the caller left them 0. */
 static inline int64_t mlaf_page_stride(const mlaf_problem *p, int64_t given, int64_t tokens) {

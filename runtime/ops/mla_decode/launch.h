@@ -57,6 +57,14 @@ typedef struct mlaf_decode_args {
   int32_t batch;                    /* B = gridDim.z before any remap */
 } mlaf_decode_args;
 
+/* Q in two tensors, for a kernel that says MLAF_KERNEL_Q_PARTS: behind its arguments, whose q has columns [0, R) of each row.
+ * Strides count 16 bytes. */
+typedef struct mlaf_q_words {
+  const void *q_pe; /* columns [R, R+P) */
+  uint32_t q_token, q_head, q_pe_token, q_pe_head;
+  int32_t more[10]; /* maps are 64-byte aligned */
+} mlaf_q_words;
+
 /* Index lists, for a kernel that says MLAF_KERNEL_LISTS: qo_indptr is the sinks' address or NULL, and this bit, which is in no
  * address of tables, request t is query token t, kv_indices are the lists' rows of the cache, of which those outside
  * [0, num_pages) are absent, kv_indptr the lists' lengths or NULL, kv_last_page_lens this word: topk - 1,
@@ -124,13 +132,17 @@ static inline int32_t mlaf_fit_word(uint32_t splits, int combined, uint32_t part
  *   CKV  num_pages*page_size rows of R columns, ckv_row_stride apart      Q  T*H rows of R+P columns
  *   KPE  num_pages*page_size rows of P columns, kpe_row_stride apart      O  T*H rows of R columns
  *        An 8-bit cache has no KPE, and CKV's columns are its tokens' bytes in pairs.
+ *   Q_NOPE, Q_PE  of Q in two tensors, in three dimensions: T tokens of H rows of R columns, or P; a box has `rows` rows of one
+ *        token, or where H divides `rows` all rows of some tokens
  *   W    rows of W_UV from the first head's to the last one's, R columns: of a combine kernel fused with the value projection
  * A coordinate outside reads zeros and writes nothing. A tensor without a byte (KPE at rope 0, a cache of 0 pages) leaves the
  * map zero: a kernel does not use it then. */
-typedef enum mlaf_map_of { MLAF_MAP_CKV = 1, MLAF_MAP_KPE, MLAF_MAP_Q, MLAF_MAP_O, MLAF_MAP_W } mlaf_map_of;
+typedef enum mlaf_map_of { MLAF_MAP_CKV = 1, MLAF_MAP_KPE, MLAF_MAP_Q, MLAF_MAP_O, MLAF_MAP_W, MLAF_MAP_Q_NOPE,
+                           MLAF_MAP_Q_PE } mlaf_map_of;
 /* Bytes of the parameter block of a kernel that takes `args_size` bytes unless it FITS. */
 static inline uint32_t mlaf_launch_block_size(const mlaf_kernel_launch *l, uint32_t args_size) {
   if (l->flags & MLAF_KERNEL_FITS) args_size = sizeof(mlaf_decode_args);
+  if (l->flags & MLAF_KERNEL_Q_PARTS) args_size += sizeof(mlaf_q_words);
   if (l->values) args_size = sizeof(mlaf_values_args);
   return args_size + l->n_maps * MLAF_MAP_BYTES;
 }

@@ -171,7 +171,7 @@ static const case_values *values_of(const mlaf_case *c, int columns) {
 
 /* --- a launch over one --- */
 
-enum { AT_O = 7, AT_LSE, AT_VALUES }; /* among the buffers */
+enum { AT_O = 8, AT_LSE, AT_VALUES }; /* among the buffers */
 
 int mlaf_decode_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t splits, void *args,
                              mlaf_case_buffer out[MLAF_CASE_BUFFERS]) {
@@ -188,6 +188,9 @@ int mlaf_decode_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t s
   a->kpe_row_stride = data->kpe ? x->kpe_row_stride : 0;
   a->scale = (float)x->scale;
   a->rope_rows = x->rope_rows;
+  const bool parts = x->problem.q_parts;
+  a->q_token_stride = data->q_token, a->q_head_stride = data->q_head;
+  a->q_pe_token_stride = data->q_pe_token, a->q_pe_head_stride = data->q_pe_head;
   a->workspace_size = mlaf_decode_workspace(b, splits, x->total_q);
   const int columns = mlaf_decode_goes_on(b);
   const case_values *v = values_of(c, columns);
@@ -195,7 +198,9 @@ int mlaf_decode_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t s
   a->w_v_head_stride = columns ? w_of((const decode_case *)c, columns).head_stride : 0;
 #define ARG(name) offsetof(mlaf_execute_args, name)
   const mlaf_case_buffer all[] = {
-      {"q", MLAF_USE_INPUT, data->q_count * 2, ARG(q), data->q},
+      {"q", MLAF_USE_INPUT, (parts ? data->q_pe_at : data->q_count) * 2, ARG(q), parts ? data->q_parts : data->q},
+      {"q_pe", parts ? MLAF_USE_INPUT : MLAF_USE_NONE, (data->q_parts_count - data->q_pe_at) * 2, ARG(q_pe),
+       parts ? data->q_parts + data->q_pe_at : NULL},
       {"ckv", MLAF_USE_INPUT, data->ckv_count * 2, ARG(ckv), data->ckv},
       {"kpe", data->kpe ? MLAF_USE_INPUT : MLAF_USE_NONE, data->kpe_count * 2, ARG(kpe), data->kpe},
       {"qo_indptr", MLAF_USE_INPUT, (tables + 1) * 4, ARG(qo_indptr), x->qo_indptr},

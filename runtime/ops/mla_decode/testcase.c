@@ -256,6 +256,29 @@ static mlaf_status inject_oob_page(mlaf_testcase *t, mlaf_rng *rng, mlaf_err *er
   return mlaf_fail(err, MLAF_E_ARG, "case %s: no request can carry a page outside the cache", t->name);
 }
 
+/* Q in two tensors: the latent's columns of one head after the other, as a product by heads leaves them, the rope columns of one
+ * token after the other; gaps between rows hold NaN. */
+static mlaf_status part_q(mlaf_testcase *t, mlaf_err *err) {
+  const mlaf_problem *p = &t->batch.problem;
+  const int64_t tokens = t->batch.total_q, gap = PAD_BYTES / 2;
+  if (!p->q_parts) return MLAF_OK;
+  t->q_token = p->rank + gap, t->q_head = (tokens ? tokens : 1) * t->q_token;
+  t->q_pe_head = p->rope + 2 * gap, t->q_pe_token = p->heads * t->q_pe_head;
+  t->q_pe_at = (size_t)(p->heads * t->q_head);
+  t->q_parts_count = t->q_pe_at + (size_t)(tokens * t->q_pe_token);
+  t->q_parts = malloc((t->q_parts_count + 1) * sizeof *t->q_parts);
+  if (!t->q_parts) return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for Q in two tensors", t->name);
+  for (size_t i = 0; i < t->q_parts_count; i++) t->q_parts[i] = MLAF_NAN16;
+  for (int64_t i = 0; i < tokens; i++)
+    for (int64_t h = 0; h < p->heads; h++) {
+      const uint16_t *const row = t->q + (i * p->heads + h) * (p->rank + p->rope);
+      memcpy(t->q_parts + i * t->q_token + h * t->q_head, row, (size_t)p->rank * sizeof *row);
+      memcpy(t->q_parts + (int64_t)t->q_pe_at + i * t->q_pe_token + h * t->q_pe_head, row + p->rank,
+             (size_t)p->rope * sizeof *row);
+    }
+  return MLAF_OK;
+}
+
 /* One request of more query tokens than the plan's; and behind all others requests without any, as captured graphs have them,
  * until the total is one that the host takes. */
 static mlaf_status lengthen(mlaf_case_spec *s, mlaf_rng *rng, mlaf_err *err) {
@@ -297,6 +320,7 @@ mlaf_status mlaf_testcase_make(const mlaf_case_spec *spec, mlaf_inject inject, m
   if (!st && inject == MLAF_INJECT_NAN_Q) st = inject_nan_q(t, &rng, err);
   if (!st && inject == MLAF_INJECT_OOB_PAGE) st = inject_oob_page(t, &rng, err);
   if (!st && inject == MLAF_INJECT_LONG_Q) reach_behind(t);
+  if (!st) st = part_q(t, err);
   if (st) {
     mlaf_testcase_free(t);
     return st;
@@ -308,6 +332,7 @@ mlaf_status mlaf_testcase_make(const mlaf_case_spec *spec, mlaf_inject inject, m
 void mlaf_testcase_free(mlaf_testcase *t) {
   if (!t) return;
   free(t->q);
+  free(t->q_parts);
   free(t->ckv);
   free(t->kpe);
   for (int i = 0; i < MLAF_GIVEN; i++) free(t->given[i]);

@@ -38,6 +38,10 @@ typedef struct mlaf_case_spec {
 typedef struct mlaf_testcase {
   char name[80];
   mlaf_batch batch;
+  uint16_t *q_parts;       /* what a launch of Q in two tensors reads: both, the rope columns from q_pe_at on. q has them
+                              together, for the reference */
+  size_t q_parts_count, q_pe_at;                        /* elements */
+  int64_t q_token, q_head, q_pe_token, q_pe_head;       /* their strides, likewise */
   uint16_t *q, *ckv, *kpe; /* kpe: NULL where it is one tensor. ckv of an 8-bit cache, q of 8 bits: the bytes */
   size_t q_count, ckv_count, kpe_count; /* elements of 2 bytes */
   MLA_DECODE_GIVEN(float *); /* numbers of optional tensors; rope_table has an angle at random for each position and pair */

@@ -97,7 +97,7 @@ MLAF_DEV void look_ahead_in_list(const mlaf_decode_args& a) {
   constexpr int Q_BYTES = 2 * (R + ROPE); // of a row
   if (lane == 0 && row0 < H) fetch_bytes(a.q + ((i64)request * H + row0) * Q_BYTES, smaller(H - row0, N) * Q_BYTES);
 //@ else
-  if (lane == 0) fetch_q(a, (i64)request * H + blockIdx.x * N, N);
+  ${optional("q_parts") == 1 and "" or "if (lane == 0) "}fetch_q(a, (i64)request * H + blockIdx.x * N, N);
 //@ end
 }
 

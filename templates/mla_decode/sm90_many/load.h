@@ -174,14 +174,23 @@ MLAF_DEV void load_cache(const loader& l, walk& w) {
 //@ end
 
 MLAF_DEV void load_q(const loader& l, int row) {
+//@ if q_parts then
+  if (l.lane < Q_SLICES)
+    copy_q(l.shared + Q_AT + l.lane * SLICE, l.p.maps, l.lane, row, q_rows(), 128, l.shared + Q_FULL_AT);
+//@ else
   if (l.lane < Q_SLICES)
     copy_box(l.shared + Q_AT + l.lane * SLICE, &l.p.maps[q_rows() < ROWS ? MAP_Q_FEW : MAP_Q], 64 * l.lane, row,
              l.shared + Q_FULL_AT);
+//@ end
 }
 // Q's last slice, and with it the piece is handed over. Row -1: there is none.
 MLAF_DEV void load_last(const loader& l, int row) {
   const u32 full = l.shared + Q_FULL_AT;
+//@ if q_parts then
+  if (row >= 0) copy_q(l.shared + P_AT, l.p.maps, Q_SLICES, row, ROWS, 2 * ROPE, full);
+//@ else
   if (row >= 0) copy_box(l.shared + P_AT, &l.p.maps[ROPE > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, row, full);
+//@ end
   barrier_expect(full, row >= 0 ? Q_SLICES * 128 * q_rows() + (ROPE > 0 ? ROPE_BYTES : SLICE) : 0);
 }
 
@@ -261,7 +270,13 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
     }
     barrier_wait(l.shared + NEAR_END_AT, k & 1);
     __syncwarp();
+//@ if q_parts then
+//@   if cluster == 2 and q_unit == 64 then -- else registers end
+    if (row >= 0 && l.lane < ALL) fetch_q_box(l.p.maps, l.lane, row, ROWS);
+//@   end
+//@ else
     if (row >= 0 && l.lane < ALL) fetch_box(&l.p.maps[MAP_Q], 64 * l.lane, row);
+//@ end
     barrier_wait(l.shared + Q_EMPTY_AT, k & 1);
     __syncwarp();
     if (row >= 0) load_q(l, row);

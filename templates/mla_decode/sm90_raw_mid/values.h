@@ -3,7 +3,7 @@
 // (they wait for the next tile's scores), early (Q of index lists is taken ahead of their facts), pools (scales are powers of
 // two: values_pools.h).
 //@ needs("EMPTY_Q_AT", "END_AT", "FACTORS_AT", "FACTS_AT", "FULL_Q_AT", "GROUPS", "H", "HALF", "INVERSE_AT", "MATH", "N", "PS")
-//@ needs("P_AT", "P_EMPTY_AT", "P_FULL_AT", "Q_AT", "Q_READY", "Q_ROW", "R", "RAISED_AT", "RING_AT", "SCALES_AT", "STEP_16")
+//@ needs("P_AT", "P_EMPTY_AT", "P_FULL_AT", "Q_AT", "Q_READY", "R", "RAISED_AT", "RING_AT", "SCALES_AT", "STEP_16")
 //@ needs("TILE", "VALUES", "V_AHEAD", "V_BUFFERS")
 //@ if scored then needs("SCORED_AT") end
 //@ if pools then needs("MORE_P", "P_BYTES", "RAISED_BLOCKS", "RAISED_ROWS", "SHIFTS_AT", "SHIFT_FACTORS_AT") end
@@ -156,7 +156,7 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, char* base, u32 smem) {
     // A list's rows follow from the block: its Q is taken while the list is read.
     const bool early = k == 0 && reads_list(a);
     const int row0 = blockIdx.x * N;
-    if (early) take_q(base, a.q + ((i64)blockIdx.z * H + row0) * Q_ROW, smaller(H - row0, N), scale);
+    if (early) ${take:format("((i64)blockIdx.z * H + row0)")}smaller(H - row0, N), scale);
 //@ end
     barrier_wait(smem + FULL_Q_AT, k & 1);
     if (((const facts*)(base + FACTS_AT))->none) return;
@@ -164,7 +164,7 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, char* base, u32 smem) {
 //@ if early then
     if (!early)
 //@ end
-    take_q(base, a.q + w.row * Q_ROW, w.rows, scale);
+    ${take:format("w.row")}w.rows, scale);
     fence_async();
     named_sync(Q_READY, MATH);
     float o[HALF][N / 2];

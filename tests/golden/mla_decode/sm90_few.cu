@@ -132,7 +132,9 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 // [46 more lines of templates/mla_decode/sm90_few/work.h]
 
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
-// [13 more lines of templates/mla_decode/sm90_few/look_ahead.h]
+// [11 more lines of templates/mla_decode/sm90_few/look_ahead.h]
+  if (lane == 0) fetch_q(a, (i64)q_begin * H + blockIdx.x * N, N);
+}
 
 struct facts {
   work w;

@@ -188,7 +188,14 @@ struct loader {
   }
 // [9 more lines of templates/mla_decode/sm90_many/load.h]
   for (u32 k = 0; next_piece(l.p.a, w, x); k++) {
-// [21 more lines of templates/mla_decode/sm90_many/load.h]
+// [7 more lines of templates/mla_decode/sm90_many/load.h]
+    copy_box(l.shared + Q_AT + l.lane * SLICE, &l.p.maps[q_rows() < ROWS ? MAP_Q_FEW : MAP_Q], 64 * l.lane, row,
+             l.shared + Q_FULL_AT);
+}
+MLAF_DEV void load_last(const loader& l, int row) {
+  const u32 full = l.shared + Q_FULL_AT;
+  if (row >= 0) copy_box(l.shared + P_AT, &l.p.maps[ROPE > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, row, full);
+// [8 more lines of templates/mla_decode/sm90_many/load.h]
 
 MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
   piece x;
@@ -213,7 +220,11 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
 // [6 more lines of templates/mla_decode/sm90_many/load.h]
       const bool bad = check_pages(l.p.a, x, l.lane);
       if (l.lane == 0) f[1] = facts_of(l.p.a, x, bad);
-// [15 more lines of templates/mla_decode/sm90_many/load.h]
+    }
+    barrier_wait(l.shared + NEAR_END_AT, k & 1);
+    __syncwarp();
+    if (row >= 0 && l.lane < ALL) fetch_box(&l.p.maps[MAP_Q], 64 * l.lane, row);
+// [11 more lines of templates/mla_decode/sm90_many/load.h]
   }
 }
 struct rows_state {

@@ -83,7 +83,7 @@ constexpr int SCORED = 6;                // named barriers: this warpgroup may w
       w.whom = 0;
 // [39 more lines of templates/mla_decode/sm90_few/work.h]
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
-// [13 more lines of templates/mla_decode/sm90_few/look_ahead.h]
+// [13 more lines of tests/golden/mla_decode/sm90_few.cu]
 
 MLAF_DEV int token_at(int position) { return position; }
 MLAF_DEV int place_of(int token) { return token * PITCH; }
@@ -106,7 +106,10 @@ MLAF_DEV float larger_of(u32 x, float than) { return fmaxf(than, fmaxf(fabsf(unp
 
 MLAF_DEV void take_q(char* base, int rows, float scale) {
   const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
-// [8 more lines of templates/mla_decode/sm90_raw/query.h]
+  uint4 x[Q_EACH][2];
+  float top = 0.0f;
+#pragma unroll
+// [5 more lines of templates/mla_decode/sm90_raw/query.h]
       if (n < rows && k < Q_BLOCKS) x[j][i] = *(const uint4*)(base + RAW_Q_AT + n * Q_ROW + 32 * k + 16 * (i ^ second));
       top = larger_of(x[j][i].x, larger_of(x[j][i].y, larger_of(x[j][i].z, larger_of(x[j][i].w, top))));
 // [16 more lines of templates/mla_decode/sm90_raw/query.h]
@@ -129,7 +132,10 @@ MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
 // [6 more lines of templates/mla_decode/sm90_raw/load.h]
 
 MLAF_DEV void announce(const mlaf_decode_args& a, char* base, u32 smem, int k, const work& w, const place& at, bool none) {
-// [9 more lines of templates/mla_decode/sm90_raw.cu.in]
+  const int bytes = none ? 0 : w.rows * Q_ROW;
+  barrier_wait(smem + EMPTY_Q_AT, (k & 1) ^ 1);
+// [6 more lines of templates/mla_decode/sm90_raw.cu.in]
+}
 
 // [templates/mla_decode/sm90_raw/bytes.h]
 MLAF_DEV void mma_f16(float (&d)[N / 2], const u32 (&a)[4], u32 b, bool add) {

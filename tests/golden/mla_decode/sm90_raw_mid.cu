@@ -73,7 +73,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
 // [6 more lines of templates/mla_decode/sm90_few/look_ahead.h]
   if (lane == 0) fetch_line(a.kv_last_page_lens + request);
-// [5 more lines of templates/mla_decode/sm90_few/look_ahead.h]
+// [5 more lines of tests/golden/mla_decode/sm90_few.cu]
 MLAF_DEV int token_at(int position) { return position; }
 // [5 more lines of tests/golden/mla_decode/sm90_raw.cu]
   bool none; // there is no piece left
@@ -89,7 +89,7 @@ MLAF_DEV float larger_of(u32 x, float than) { return fmaxf(than, fmaxf(fabsf(unp
 
 MLAF_DEV void take_q(char* base, const char* q, int rows, float scale) {
   const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
-// [8 more lines of templates/mla_decode/sm90_raw/query.h]
+// [8 more lines of tests/golden/mla_decode/sm90_raw.cu]
       if (n < rows && k < Q_BLOCKS) x[j][i] = *(const uint4*)(q + n * Q_ROW + 32 * k + 16 * (i ^ second));
       top = larger_of(x[j][i].x, larger_of(x[j][i].y, larger_of(x[j][i].z, larger_of(x[j][i].w, top))));
 // [29 more lines of tests/golden/mla_decode/sm90_raw.cu]
@@ -257,7 +257,8 @@ MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2], May
     if (((const facts*)(base + FACTS_AT))->none) return;
     refuse_request(a, w.bad, w.part, threadIdx.x, VALUES);
     take_q(base, a.q + w.row * Q_ROW, w.rows, scale);
-// [8 more lines of templates/mla_decode/sm90_raw_mid/values.h]
+    fence_async();
+// [7 more lines of templates/mla_decode/sm90_raw_mid/values.h]
     for (int left = tiles_of(w); left > 0; left--) {
       const u32 i = at.tile - 1; // P's number
       barrier_wait(smem + P_FULL_AT + i % PS * 8, i / PS & 1);

@@ -81,9 +81,19 @@ MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
 // [53 more lines of tests/golden/mla_decode/sm90_many.cu]
 
 struct ring {
-// [302 more lines of templates/mla_decode/sm90_small_rank.cu.in]
+// [48 more lines of templates/mla_decode/sm90_small_rank.cu.in]
+      if (more && lane < ALL) fetch_box(&p.maps[MAP_Q], 64 * lane, (int)x.row);
+// [7 more lines of templates/mla_decode/sm90_small_rank.cu.in]
+      for (int i = 0; i < SLICES && more; i++) copy_box(shared + Q_AT + i * Q_SLICE, &p.maps[MAP_Q], 64 * i, (int)x.row, full);
+// [37 more lines of templates/mla_decode/sm90_small_rank.cu.in]
+
+MLAF_DEV void load_q_rope(const math& c, const char* q, q_rope& to) {
+// [206 more lines of templates/mla_decode/sm90_small_rank.cu.in]
   }
-// [34 more lines of templates/mla_decode/sm90_small_rank.cu.in]
+// [18 more lines of templates/mla_decode/sm90_small_rank.cu.in]
+    load_q_rope(c, a.q, rope);
+    rows_state r = {{LOWEST, LOWEST}, {0.0f, 0.0f}, {0.0f, 0.0f}};
+// [14 more lines of templates/mla_decode/sm90_small_rank.cu.in]
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_small_rank_479c91ac(const __grid_constant__ mlaf_decode_params p) {
   const u32 shared = shared_address(memory());

@@ -255,6 +255,8 @@ static void arguments_are_checked(void **state) {
       {"mla_decode:h1,p0,fp8_scales", 0, -8, 0, 0, "kpe_row_stride is 8, must be a multiple of 16 in 16..268435456 bytes"},
       {"mla_decode:h1,fp8_planar", 512, 0, 0, 0, NULL},
       {"mla_decode:h1,fp8_planar", 656, 0, 0, 0, "ckv_row_stride is 656, must be 0 or 512: scales lie behind a page's rows of"},
+      {"mla_decode:h1,fp8_planar_fnuz", 512, 0, 0, 0, NULL},
+      {"mla_decode:h1,fp8_planar_fnuz", 656, 0, 0, 0, "ckv_row_stride is 656, must be 0 or 512: scales lie behind a page's rows"},
       {"mla_decode:h1,fp8_planar", 0, 0, 4, 0, "tokens of the problem's cache hold their scales"},
       {"mla_decode:h1,kpe16", 496, 1, 4, 0, "ckv_row_stride is 496, must be a multiple of 16 in 512..268435456 bytes"},
       {"mla_decode:h1,kpe16", 0, -64, 4, 0, "kpe_row_stride is 64, must be a multiple of 16 in 128..268435456 bytes"},
@@ -321,6 +323,10 @@ static void kernels_verify(void **state) {
       {"gfx942", "mla_decode:h3,r160,p32,q2,causal,f16,fp8_planar,page3", MLAF_INJECT_LONG_Q},
       {"gfx950", "mla_decode:h3,r256,p64,bf16,fp8_planar,page1", MLAF_INJECT_NAN_Q},
       {"gfx90a", "mla_decode:h3,r64,p0,f16,fp8_planar,page16", MLAF_INJECT_NONE},
+      {"gfx942", "mla_decode:h3,r512,p64,bf16,fp8_planar_fnuz,page16", MLAF_INJECT_OOB_PAGE},
+      {"gfx942", "mla_decode:h3,r160,p32,q2,causal,f16,fp8_planar_fnuz,page3", MLAF_INJECT_LONG_Q},
+      {"gfx950", "mla_decode:h3,r256,p64,bf16,fp8_planar_fnuz,page1", MLAF_INJECT_NAN_Q},
+      {"gfx90a", "mla_decode:h3,r64,p0,f16,fp8_planar_fnuz,page16", MLAF_INJECT_NONE},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     bench b;

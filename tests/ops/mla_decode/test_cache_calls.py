@@ -188,10 +188,20 @@ class CacheTest(unittest.TestCase):
         self.assertNotEqual(values(usual), values(out))
         tight = Buffer(self.ctx, (sum(PAGES), 3, 1, DS_ROW), "uint8")
         for text, cache, word in (("k_cache's page stride is 432, must be a multiple of 64 from 448 on: pages of 3 tokens of fp8_planar", tight, "fp8_planar"),
-                                  ("cache_format is 'planar'; accepted are None, .*'fp8_planar'", self.own_cache, "planar"),
-                                  ("cache_format is 'fp8_planar_fnuz'; accepted are", self.own_cache, "fp8_planar_fnuz")):
+                                  ("cache_format is 'planar'; accepted are None, .*'fp8_planar', .*'fp8_planar_fnuz'", self.own_cache, "planar")):
             with self.assertRaisesRegex(mlaforge.MlafError, text):
                 mlaforge.flash_mla_with_kvcache(self.rows_q, cache, self.block_table, self.lengths, RANK, is_fp8_kvcache=word, ctx=self.ctx)
+
+    def test_parts_of_tokens_of_the_other_encoding(self):
+        """Codes of e4m3fnuz: each value is half of e4m3fn's, dense and by lists."""
+        halves = [[x / 2 for x in row[:RANK]] + row[RANK:] for row in self.own]
+        made, _ = mlaforge.mla_decode_fwd(self.flat_q, self.planar(PAGE), None, *self.tables, 1, head_dim_v=RANK, cache_format="fp8_planar_fnuz", ctx=self.ctx)
+        self.compare(values(made), halves, SCALE)
+        lists = [[(7 * r + 3 * i) % len(halves) if i % 4 else -1 for i in range(20)] for r in range(len(LENGTHS))]
+        for page in (PAGE, 5):
+            out, _ = mlaforge.flash_mla_with_kvcache(self.rows_q, self.planar(page), None, None, RANK, is_fp8_kvcache="fp8_planar_fnuz",
+                                                     indices=Buffer(self.ctx, (len(LENGTHS), 1, 20), "int32", sum(lists, [])), ctx=self.ctx)
+            self.compare(values(out), None, SCALE, [[halves[i] for i in one if i >= 0] for one in lists])
 
     def test_parts_of_tokens_in_rows_of_their_page_by_lists(self):
         rng, topk = random.Random(7), 20
@@ -224,7 +234,7 @@ class CacheTest(unittest.TestCase):
         self.assertGreater(self.ctx.warm_up(**shape, cache_format="e4m3fn")["plans"], 0)
         self.assertGreater(self.ctx.warm_up(**shape, cache_format="e4m3fn", fp8_q=True)["plans"], 0)
         self.assertGreater(self.ctx.warm_up(**shape, cache_format="kpe16")["plans"], 0)
-        with self.assertRaisesRegex(mlaforge.MlafError, "cache_format is 'fp8'; accepted are None, 'fp8_ds_mla', 'e4m3fn', 'e4m3fnuz', 'fp8_v4', 'fp8_planar', 'kpe16', 'fp8_scales'"):
+        with self.assertRaisesRegex(mlaforge.MlafError, "cache_format is 'fp8'; accepted are None, 'fp8_ds_mla', 'e4m3fn', 'e4m3fnuz', 'fp8_v4', 'fp8_planar', 'kpe16', 'fp8_scales', 'fp8_planar_fnuz'"):
             self.ctx.warm_up(**shape, cache_format="fp8")
 
     def test_what_is_not_read_is_named(self):

@@ -54,7 +54,8 @@ static void order_does_not_matter(void **state) {
     if (p.causal) snprintf(words[n++], 24, "causal");
     snprintf(words[n++], 24, "%s", p.dtype ? "f16" : "bf16");
     if (p.rotate) snprintf(words[n++], 24, "%s", p.rotate == MLAF_ROTATE_PAIRS ? "rope_pairs" : "rope_halves");
-    static const char *const caches[] = {"", "e4m3fn", "e4m3fnuz", "fp8_ds_mla", "fp8_v4", "kpe16", "fp8_scales", "fp8_planar"};
+    static const char *const caches[] = {"", "e4m3fn", "e4m3fnuz", "fp8_ds_mla", "fp8_v4", "kpe16", "fp8_scales", "fp8_planar",
+                                         "fp8_planar_fnuz"};
     if (p.cache) snprintf(words[n++], 24, "%s", caches[p.cache]);
     snprintf(words[n++], 24, "page%d", p.page_size);
     snprintf(words[n++], 24, "b%d", p.batch);
@@ -177,7 +178,7 @@ static void typed_face(void **state) {
   assert_int_equal(mlaf_problem_parse("mla_decode:h16", &p, NULL, 0), MLAF_OK);
   assert_memory_equal(&p, &usual, sizeof p);
   p = (mlaf_problem){sizeof p, .heads = 1, .rank = 2, .rope = 3, .q_len = 4, .causal = 5, .dtype = 6, .rotate = 7, .cache = 8,
-                     .fp8_q = 9, .page_size = 10, .batch = 11, .ctx = 12};
+                     .fp8_q = 9, .q_parts = 10, .page_size = 11, .batch = 12, .ctx = 13};
   mlaf_problem_point(&p, &at);
   for (int i = 0; i < MLA_DECODE_FIELDS; i++) assert_int_equal(at.v[i], i + 1);
   assert_string_equal(at.op->fields[MLA_DECODE_PAGE_SIZE].name, "page_size");
@@ -209,7 +210,7 @@ static void older_callers(void **state) {
   assert_int_equal(whole.rotate, MLAF_ROTATE_PAIRS);
   assert_int_equal(whole.cache, MLAF_KV_16);
   old.p.struct_size = offsetof(mlaf_problem, fp8_q);
-  old.p = (mlaf_problem){old.p.struct_size, 16, 512, 64, 1, 0, MLAF_BF16, 64, 1, 1024, 0, MLAF_KV_E4M3FN, 77};
+  old.p = (mlaf_problem){old.p.struct_size, 16, 512, 64, 1, 0, MLAF_BF16, 64, 1, 1024, 0, MLAF_KV_E4M3FN, 77, 0};
   assert_int_equal(mlaf_problem_take(&old.p, &whole, why, sizeof why), MLAF_OK);
   assert_true(whole.cache == MLAF_KV_E4M3FN && whole.fp8_q == 0);
   old.p.struct_size = offsetof(mlaf_problem, rotate) - 1;
@@ -247,6 +248,7 @@ static void caches(void **state) {
                {"kpe16", MLAF_KV_KPE16},
                {"fp8_scales", MLAF_KV_FP8_SCALES},
                {"fp8_planar", MLAF_KV_FP8_PLANAR},
+               {"fp8_planar_fnuz", MLAF_KV_FP8_PLANAR_FNUZ},
                {"fp8_ds_mla", MLAF_KV_FP8_DS_MLA}};
   mlaf_problem p;
   char text[MLAF_PROBLEM_TEXT_MAX], given[80], why[200] = "";

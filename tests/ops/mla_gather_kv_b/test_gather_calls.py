@@ -200,7 +200,11 @@ class GatherTest(EmulatorTest):
             mlaforge.concat_and_cache_mla(*flat, cache, Buffer(self.ctx, (5,), "int64", slots), "fp8_ds_mla", scale, ctx=self.ctx)
 
     def test_what_append_wrote_of_fp8_planar(self):
-        """Pages of all codes, all scales, all rope columns: each output is one column of a token."""
+        for name, most in (("fp8_planar", 448), ("fp8_planar_fnuz", 240)):
+            self.what_append_wrote_in_parts(name, most)
+
+    def what_append_wrote_in_parts(self, name, largest):
+        """Pages of all codes, all scales, all rope columns: each output is one column of a token. largest: that a code can say."""
         rank, rope, outputs = 256, 32, 32
         row, slots = rank + 16 + 2 * rope, [7, 2, 11, 0, 8]
         latent = [[bf16(random.gauss(0, 1) * (1 if c < 128 else 40)) for c in range(rank)] for _ in range(5)]
@@ -209,7 +213,7 @@ class GatherTest(EmulatorTest):
             pages, size = -(-12 // page), (-(-page * row // rank) + spare) * rank
             cache = Buffer(self.ctx, (pages, page, row), "uint8", [0x7f] * (size * (pages - 1) + page * row), (size, row, 1))
             mlaforge.concat_and_cache_mla(*(Buffer(self.ctx, (5, len(x[0])), "bfloat16", sum(x, [])) for x in (latent, pe)), cache,
-                                          Buffer(self.ctx, (5,), "int64", slots), "fp8_planar", None, ctx=self.ctx)
+                                          Buffer(self.ctx, (5,), "int64", slots), name, None, ctx=self.ctx)
             data = bytes(values(cache))
             written = set()
             for t, slot in enumerate(slots):
@@ -217,7 +221,7 @@ class GatherTest(EmulatorTest):
                 scales_at, rope_at = first + page * rank + place * 16, first + page * (rank + 16) + place * 2 * rope
                 self.assertEqual(list(struct.unpack(f"{rope}H", data[rope_at:rope_at + 2 * rope])), pe[t], (page, t))
                 most = [max(abs(wide(x)) for x in latent[t][c:c + 128]) for c in (0, 128)]
-                self.assertEqual(list(struct.unpack("4f", data[scales_at:scales_at + 16])), [2.0 ** math.ceil(math.log2(m / 448)) for m in most] + [0, 0])
+                self.assertEqual(list(struct.unpack("4f", data[scales_at:scales_at + 16])), [2.0 ** math.ceil(math.log2(m / largest)) for m in most] + [0, 0])
                 for at, n in ((first + place * rank, rank), (scales_at, 16), (rope_at, 2 * rope)):
                     written.update(range(at, at + n))
             self.assertTrue(all(b == 0x7f for i, b in enumerate(data) if i not in written), page)
@@ -226,7 +230,7 @@ class GatherTest(EmulatorTest):
             kv, k_pe = Buffer(self.ctx, (5, 1, outputs), "bfloat16"), Buffer(self.ctx, (5, rope), "bfloat16")
             table = Buffer(self.ctx, (5, 1), "int32", [slot // page for slot in slots])  # a request for each token
             mlaforge.mla_gather_kv_b(cache, table, self.ints(range(6)), self.ints([slot % page for slot in slots]), weight, kv, k_pe,
-                                     cache_format="fp8_planar", ctx=self.ctx)
+                                     cache_format=name, ctx=self.ctx)
             got = values(kv)
             self.assertEqual(list(values(k_pe)), sum(pe, []))
             for t in range(5):

@@ -84,6 +84,7 @@ return {
   template = "mla_decode/sm90_many",
   arch = { hopper = true },
   problem = shape.DECODE_FIELDS,
+  optional = shape.OPTIONAL,
   combine = partials.merge("sm90_many"),
   params = {
     cluster = { 1, 2 },                       -- 2: two blocks share what they load, by multicast

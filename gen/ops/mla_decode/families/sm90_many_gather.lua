@@ -27,6 +27,7 @@ return {
   body = "mla_decode/sm90_many",
   arch = sm90_many.arch,
   problem = sm90_many.problem,
+  optional = sm90_many.optional,
   combine = partials.merge("sm90_many_gather"),
   params = { schedule = { "fitted", "lists", "splits" } }, -- turns: its loaders have too few registers
   fixed = { cluster = 1 }, -- nothing to multicast

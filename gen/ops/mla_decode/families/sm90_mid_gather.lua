@@ -23,6 +23,7 @@ return {
   body = "mla_decode/sm90_mid",
   arch = sm90_mid.arch,
   problem = sm90_mid.problem,
+  optional = sm90_mid.optional,
   combine = partials.merge("sm90_mid_gather"),
   params = sm90_mid.params,
   rules = { shape.plain_rule, hopper.schedule_rule, sm90_mid.rows_rule, hopper.scattered_rule, groups_rule },

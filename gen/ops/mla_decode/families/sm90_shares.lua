@@ -32,7 +32,8 @@ local function shares(of, word, cost, rule)
     return params.print(other)
   end
   return { asked = of.asked, behind_one = of.behind_one, instead = of.instead and instead,
-    template = of.template, body = of.body, arch = of.arch, problem = of.problem, combine = of.combine,
+    template = of.template, body = of.body, arch = of.arch, problem = of.problem,
+    optional = of.optional, combine = of.combine,
     params = points, fixed = params.merge(of.fixed or {}, { schedule = word }), rules = rules,
     cost = function(p, v, arch) return cost(p, fitted(v), arch) end }
 end

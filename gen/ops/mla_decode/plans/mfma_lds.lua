@@ -8,6 +8,7 @@
 local plan = { REACH = 128 } -- the last register that the compiler may use: plans/mfma_lds_loop.lua
 
 local ceil_div = require("whole").ceil_div
+local parts = require("parts")
 
 local LIMIT = { [1] = 512, [2] = 256, [3] = 168, [4] = 128 } -- registers per lane at so many waves per SIMD
 
@@ -22,10 +23,10 @@ local function counter(first)
 end
 
 local function geometry(p, v, isa)
-  local cache = p.cache ~= 0 and p.cache or nil -- of 8 bits: its bytes become f16 before LDS
+  local cache = (p.cache or 0) ~= 0 and parts.of("mla_decode", p.cache) or nil -- of 8 bits: its bytes become f16 before LDS
   local g = {
-    cache = cache, fnuz = cache == 2, inside = cache == 3,
-    isa = isa,
+    cache = cache, fnuz = cache and cache.fnuz, inside = cache and cache.tiles,
+    isa = isa, q_parts = p.q_parts == true,
     per_fragment = isa.mfma.m16n16k32 and 1 or 2, -- MFMAs that use up the 16 bytes a lane holds of K
     cvt_bf16 = not cache and p.dtype == "bf16" and isa.has_cvt_pk_bf16 == 1,
     waves = v.waves, blocks = v.blocks, stages = v.stages, ahead = v.order == "ahead", columns = v.order == "columns",

@@ -255,7 +255,8 @@ static mlaf_status read_format(reading *r, const mlaf_view *k, int dims) {
     return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: cache_format is %d, must be 0..%d; reserved_format is %d, must be 0", format,
                      MLA_DECODE_CACHE_LAST, r->c->reserved_format);
   if (k->dims != 4 || o->dims != dims) return MLAF_OK; /* which is refused as that */
-  const int rank = (int)o->shape[dims - 1], rope = (int)(q->shape[dims - 1] - rank);
+  const int rank = (int)o->shape[dims - 1];
+  const int rope = (int)(r->c->q_pe.dims == dims ? r->c->q_pe.shape[dims - 1] : q->shape[dims - 1] - rank);
   if (!format) return is_bytes(k->dtype) ? refuse_bytes(r, k, rank, rope) : MLAF_OK;
   r->problem.cache = format;
   return check_format(r, "the cache", k, rank, rope);
@@ -302,6 +303,33 @@ static mlaf_status read_q_type(reading *r, int dims) {
   return check_view(r, "q", &c->q, dims, c->q.dtype);
 }
 
+/* Strides of one of Q's two tensors: from token to token and from head to head; 0 where there is one. */
+static mlaf_status read_part(const reading *r, const char *name, const mlaf_view *v, int64_t *token, int64_t *head) {
+  const int last = v->dims - 1, tokens_at = last > 2 && v->shape[1] > 1 ? 1 : 0;
+  const int64_t heads = v->shape[last - 1], columns = v->shape[last], tokens = last > 2 ? v->shape[0] * v->shape[1] : v->shape[0];
+  const bool one = tokens_at == 0 || v->shape[0] <= 1 || v->stride[0] == v->shape[1] * v->stride[1]; /* distance of tokens */
+  *head = heads > 1 ? v->stride[last - 1] : 0;
+  *token = tokens > 1 ? v->stride[tokens_at] : 0;
+  if ((columns > 1 && v->stride[last] != 1) || !one || (heads > 1 && *head < columns) || (tokens > 1 && *token < columns))
+    return bad_layout(r, name, v, "must have the columns of a row side by side, and rows of tokens and of heads at one distance "
+                      "each");
+  return MLAF_OK;
+}
+
+/* Q in two tensors of as many rows. */
+static mlaf_status read_parts(reading *r, int dims) {
+  const mlaf_view *q = &r->c->q, *pe = &r->c->q_pe;
+  mlaf_status st = check_view(r, "q_pe", pe, dims, q->dtype);
+  if (st) return st;
+  for (int i = 0; i < dims - 1; i++)
+    if (pe->shape[i] != q->shape[i]) return bad_layout(r, "q_pe", pe, "must have the rows of q");
+  st = read_part(r, "q", q, &r->args.q_token_stride, &r->args.q_head_stride);
+  if (!st) st = read_part(r, "q_pe", pe, &r->args.q_pe_token_stride, &r->args.q_pe_head_stride);
+  r->args.q_pe = pe->data;
+  r->problem.q_parts = 1;
+  return st;
+}
+
 static mlaf_status read_tensors(reading *r, int dims) {
   const mlaf_call *c = r->c;
   const mlaf_view *q = &c->q, *o = &c->o, k = with_head(c->cache), kpe = with_head(c->cache_kpe);
@@ -312,12 +340,15 @@ static mlaf_status read_tensors(reading *r, int dims) {
   if (!st && kpe.dims) st = check_view(r, "the cache's kpe", &kpe, 4, f->second.number == 4 ? MLAF_VIEW_F32 : q->dtype);
   if (!st) st = check_view(r, "the output", o, dims, r->problem.dtype == MLAF_F16 ? MLAF_VIEW_F16 : MLAF_VIEW_BF16);
   if (st) return st;
-  const int64_t heads = q->shape[dims - 2], columns = q->shape[dims - 1], rank = o->shape[dims - 1];
-  bool fits = rank <= columns && (c->cache_format || k.shape[3] == (kpe.dims ? rank : columns)) &&
+  if (c->q_pe.dims && (st = read_parts(r, dims))) return st;
+  const int64_t heads = q->shape[dims - 2], rank = o->shape[dims - 1];
+  const int64_t columns = q->shape[dims - 1] + (c->q_pe.dims ? c->q_pe.shape[dims - 1] : 0);
+  bool fits = (c->q_pe.dims ? rank == q->shape[dims - 1] : rank <= columns) &&
+              (c->cache_format || k.shape[3] == (kpe.dims ? rank : columns)) &&
               (!kpe.dims || kpe.shape[3] == mlaf_format_second_columns(f, (int)rank, (int)(columns - rank)));
   for (int i = 0; i < dims - 1; i++) fits = fits && o->shape[i] == q->shape[i];
   if (!fits) return no_fit(r);
-  if (!is_dense(q)) return bad_layout(r, "q", q, "has gaps, and kernels read it dense: q.contiguous()");
+  if (!c->q_pe.dims && !is_dense(q)) return bad_layout(r, "q", q, "has gaps, and kernels read it dense: q.contiguous()");
   if (!is_dense(o)) return bad_layout(r, "the output", o, "is not contiguous");
   r->problem.heads = (int32_t)heads;
   r->problem.rank = (int32_t)rank;
