@@ -20,7 +20,7 @@
 // [45 more lines of tests/golden/lib/projection/mma.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_2d2c92e4_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 66816, {2, 1, 1},
-    4097, 0, 0, {0, 0}, 2, {{1, 64, 32, 128}, {2, 64, 16, 128}}};
+    8193, 0, 0, {0, 0}, 2, {{1, 64, 32, 128}, {2, 64, 16, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };

@@ -21,7 +21,7 @@
 // [45 more lines of tests/golden/lib/projection/mma.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_absorb_append_3a19537f_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 224384, {1, 1, 1},
-    4481, 0, 0, {0, 0}, 3, {{1, 64, 192, 128}, {2, 64, 128, 128}, {3, 64, 128, 128}}};
+    8577, 0, 0, {0, 0}, 3, {{1, 64, 192, 128}, {2, 64, 128, 128}, {3, 64, 128, 128}}};
 struct __align__(64) mlaf_tensor_map {
 // [13 more lines of tests/golden/lib/projection/ring.cu]
 MLAF_DEV void wgmma_rs(float (&d)[96], const u32 (&a)[4], u32 b, bool accumulate) {

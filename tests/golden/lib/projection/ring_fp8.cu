@@ -25,7 +25,7 @@
 // [90 more lines of tests/golden/lib/projection/stationary_fp8.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_fp8_append_86520baa_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 209152, {1, 1, 1},
-    4241, 0, 0, {0, 0}, 2, {{1, 64, 192, 128}, {2, 64, 64, 128}}};
+    8337, 0, 0, {0, 0}, 2, {{1, 64, 192, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
 // [53 more lines of tests/golden/lib/projection/stationary_fp8.cu]
 

@@ -25,7 +25,7 @@ struct mlaf_kernel_launch {
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stationary_fp8_5ec706a7_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 116864, {1, 1, 1},
-    4113, 0, 0, {0, 0}, 2, {{1, 64, 128, 128}, {2, 64, 64, 128}}};
+    8209, 0, 0, {0, 0}, 2, {{1, 64, 128, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
