@@ -577,22 +577,17 @@ static mlaf_status from_database(planner *p) {
 
 /* --- the generator's rungs --- */
 
-static mlaf_status from_model(planner *p, mlaf_gen *gen) {
+/* Tries variants of a list until one serves, MODEL_TRIES at most. Those before `from` were tried: a variant with the first kernel
+ * of one of them is passed over. */
+static mlaf_status try_list(planner *p, const mlaf_sample *samples, size_t n_samples, const mlaf_variant *list, size_t from,
+                            size_t n) {
   mlaf_err why = {MLAF_OK, ""};
-  mlaf_variant *list = NULL;
-  mlaf_sample *samples = NULL;
-  size_t n = 0, n_samples = 0, most = MODEL_TRIES;
-  if (p->ctx->db && mlaf_db_samples(p->ctx->db, info(p), p->problem, &samples, &n_samples, NULL)) n_samples = 0;
-  for (size_t i = 0; i < n_samples; i++) most += mlaf_sample_is_bad(&samples[i], mlaf_ctx_toolchain(p->ctx));
-  mlaf_status st = mlaf_gen_best(gen, mlaf_question(p->problem, p->opts->flags).s, info(p)->target, most, &list, &n, &why);
-  if (st) {
-    free(samples);
-    pass_over(p, &why, "the model");
-    return st;
-  }
-  st = MLAF_E_NOT_TUNED;
-  for (size_t i = 0, tries = 0; st && i < n && tries < MODEL_TRIES; i++) {
-    if (known_bad(p, samples, n_samples, list[i].name)) continue;
+  mlaf_status st = MLAF_E_NOT_TUNED;
+  for (size_t i = from, tries = 0; st && i < n && tries < MODEL_TRIES; i++) {
+    const size_t first = strcspn(list[i].name, "/");
+    size_t same = 0;
+    while (same < from && strncmp(list[same].name, list[i].name, first + 1) != 0) same++;
+    if (same < from || known_bad(p, samples, n_samples, list[i].name)) continue;
     tries++;
     st = try_variant(p, &list[i], MLAF_RUNG_MODEL, &why);
     if (!st) break;
@@ -600,8 +595,32 @@ static mlaf_status from_model(planner *p, mlaf_gen *gen) {
     pass_over(p, &why, "model's %s", list[i].name);
     if (st == MLAF_E_NO_COMPILER) break; /* the next candidate will not find one either */
   }
+  return st;
+}
+
+/* The model's first variants, and where none of them serves those behind them that have another first kernel: the first ones may
+ * be one kernel with several that merge. */
+static mlaf_status from_model(planner *p, mlaf_gen *gen) {
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_variant *list = NULL;
+  mlaf_sample *samples = NULL;
+  size_t n = 0, n_samples = 0, most = MODEL_TRIES, tried = 0;
+  if (p->ctx->db && mlaf_db_samples(p->ctx->db, info(p), p->problem, &samples, &n_samples, NULL)) n_samples = 0;
+  for (size_t i = 0; i < n_samples; i++) most += mlaf_sample_is_bad(&samples[i], mlaf_ctx_toolchain(p->ctx));
+  mlaf_status st = MLAF_E_NOT_TUNED;
+  for (int ask = 0; ask < 2 && st && st != MLAF_E_NO_COMPILER && p->trouble.status != MLAF_E_KILLED; ask++, most *= 8) {
+    const mlaf_status got = mlaf_gen_best(gen, mlaf_question(p->problem, p->opts->flags).s, info(p)->target, most, &list, &n, &why);
+    if (got) {
+      pass_over(p, &why, "the model");
+      st = got;
+      break;
+    }
+    st = try_list(p, samples, n_samples, list, tried, n);
+    tried = n;
+    mlaf_variants_free(list, n);
+    if (n < most) break;
+  }
   free(samples);
-  mlaf_variants_free(list, n);
   return st;
 }
 
@@ -712,7 +731,11 @@ static mlaf_status from_like(planner *p) {
   p->problem = &like;
   const mlaf_status st = below_bundle(p);
   p->problem = p->asked;
-  return st;
+  if (st || p->out->rung != MLAF_RUNG_BASELINE) return st;
+  mlaf_loaded_close(p->out->loaded); /* none of those variants serves this problem: its own are better */
+  p->out->loaded = NULL;
+  p->n_refused = 0;
+  return MLAF_E_NOT_TUNED;
 }
 
 static mlaf_status run_ladder(planner *p) {

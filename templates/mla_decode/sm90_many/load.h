@@ -271,7 +271,7 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
     barrier_wait(l.shared + NEAR_END_AT, k & 1);
     __syncwarp();
 //@ if q_parts then
-//@   if cluster == 2 and q_unit == 64 then -- else registers end
+//@   if q_hint then -- else registers end
     if (row >= 0 && l.lane < ALL) fetch_q_box(l.p.maps, l.lane, row, ROWS);
 //@   end
 //@ else

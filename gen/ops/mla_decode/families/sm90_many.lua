@@ -73,6 +73,9 @@ end
 
 -- The cost of kernels that load boxes.
 local function boxes_cost(p, v, arch, family, together)
+  if p.q_parts == 1 and p.heads * p.q_len < ROWS and v.schedule == "fitted" and not schedule.whole[family] then
+    return { refused = ("Q in two tensors, %d rows: loaders have no registers for their boxes"):format(p.heads * p.q_len) }
+  end
   local slower = p.page_size % 64 ~= 0 and small_boxes.sm90_many or 1
   return cost_of(p, v, arch, family, hop_plan.make(p.rank, p.rope, false, false, together), slower, together)
 end
