@@ -609,7 +609,8 @@ static mlaf_status from_model(planner *p, mlaf_gen *gen) {
   for (size_t i = 0; i < n_samples; i++) most += mlaf_sample_is_bad(&samples[i], mlaf_ctx_toolchain(p->ctx));
   mlaf_status st = MLAF_E_NOT_TUNED;
   for (int ask = 0; ask < 2 && st && st != MLAF_E_NO_COMPILER && p->trouble.status != MLAF_E_KILLED; ask++, most *= 8) {
-    const mlaf_status got = mlaf_gen_best(gen, mlaf_question(p->problem, p->opts->flags).s, info(p)->target, most, &list, &n, &why);
+    const mlaf_point_string question = mlaf_question(p->problem, p->opts->flags);
+    const mlaf_status got = mlaf_gen_best(gen, question.s, info(p)->target, most, &list, &n, &why);
     if (got) {
       pass_over(p, &why, "the model");
       st = got;

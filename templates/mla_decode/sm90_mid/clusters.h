@@ -18,6 +18,14 @@ MLAF_DEV int value_slot(const place& at, int half, int i);
 
 //@ include("mla_decode/lib/cluster_ends.h")
 
+// By the thread that makes the block's other barriers.
+MLAF_DEV void make_cluster_barriers(u32 smem) {
+  barrier_init(smem + ENDS, 1);
+  barrier_init(smem + FREE, 8 * (C - 1));
+  barrier_init(smem + LANDED, 1);
+  barrier_expect(smem + ENDS, 8 * N * (C - 1));
+}
+
 // Row n's weights, in place of the states, and its LSE. Run by the thread that has its maximum and sum.
 MLAF_DEV void meet_rows(const mlaf_decode_args& a, u32 smem, u32 about, int n, float m, float sum) {
   const int cta_id = cta_in_cluster();

@@ -36,8 +36,8 @@ local function clusters(name, of, rows, as, points, cost, rule)
     rules[#rules + 1] = function(p, v, arch) return one(p, as(v), arch) end
   end
   return { template = of.template .. "_clusters", body = of.template, arch = of.arch, problem = of.problem,
-    optional = of.optional, combine = partials.merge(name), params = params.merge(points, { cluster = schedule.cluster_blocks[name] }),
-    fixed = fixed, rules = rules, cost = cost }
+    optional = of.optional, combine = partials.merge(name),
+    params = params.merge(points, { cluster = schedule.cluster_blocks[name] }), fixed = fixed, rules = rules, cost = cost }
 end
 
 local function few(v) return params.merge(v, { load = "tma", schedule = "fitted", wgs = 2 }) end
