@@ -9,11 +9,17 @@ local sm90_many = require("ops/mla_decode/families/sm90_many")
 local sm90_mid = require("ops/mla_decode/families/sm90_mid")
 local ceil_div = require("whole").ceil_div
 
--- Clusters of four of sm90_mid were faster in batches of up to 500 tokens; where one is cut, as many blocks work on it as its
--- clusters have: 32 heads, 8 x 3361 by Zipf, 31.4 us for FlashMLA's 26.2 (one NVIDIA H200, 2026-11-30, docs/lab/bench.md).
-local FOUR = 1024 -- tokens
-local function mid_rule(p, v)
-  if v.cluster == 4 and p.ctx > FOUR then return ("clusters of 4 blocks: requests of %d tokens have shares"):format(p.ctx) end
+-- Batches that sm90_mid's clusters are for: one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
+local LIMITS = {
+  four = 1024, -- tokens that clusters of four may have: where a longer request is cut, few blocks work on it
+  long = 1024, -- tokens from which clusters must be busy: requests for one in
+  busy = 4,    -- so many of the device's, or shares are faster
+}
+local function mid_rule(p, v, arch)
+  local few = LIMITS.busy * p.batch * ceil_div(p.heads * p.q_len, v.rows) < arch.device.clusters[v.cluster]
+  if v.cluster == 4 and p.ctx > LIMITS.four or few and p.ctx > LIMITS.long then
+    return ("clusters of %d blocks: %d requests of %d tokens have shares"):format(v.cluster, p.batch, p.ctx)
+  end
 end
 
 -- rows(v): of a block. as(v): the variant of `of` that the blocks are, for its rules; rule: one more reason to refuse.
