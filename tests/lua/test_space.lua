@@ -206,6 +206,13 @@ test("few short requests: clusters that merge in shared memory; long ones and ma
   end
 end)
 
+test("a merge kernel's time is of the decode kernel ahead of it, also beside clusters that find nothing to merge", function()
+  local ns, p = {}, problem.parse("mla_decode:h40,q2,causal,f16,b40,s640")
+  for _, v in ipairs(space.best(p, "sm_90a", 60)) do ns[v.name] = v.model_ns end
+  local of = "sm90_mid_shares:rows=80/s%d,mixed=1,rows=4,team=2" -- both cut the batch into 132 parts
+  eq(ns[of:format(5)], ns[of:format(4)])
+end)
+
 test("what a launch cuts at a size and keeps whole at a shorter one that rounds to it is not the first there", function()
   for _, text in ipairs { "h24,q3,causal,f16,b36,s640", "h80,b36,s640", "h112,f16,b80,s640" } do
     local name = space.best(problem.parse("mla_decode:" .. text), "sm_90a", 1)[1].name

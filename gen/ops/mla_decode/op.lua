@@ -72,8 +72,8 @@ op.second = {
   named = function(cost) return cost.values end,
   -- All that model.combine_ns asks of a decode kernel.
   kind = function(cost, n)
-    return ("%d %d %s %s %s"):format(cost.parts_at and cost.parts_at(n) or 0, cost.most_parts or 0, cost.may_combine,
-      cost.places_at and cost.places_at(n), cost.lists)
+    return ("%d %d %s %s %s %s"):format(cost.parts_at and cost.parts_at(n) or 0, cost.most_parts or 0, cost.may_combine,
+      cost.places_at and cost.places_at(n), cost.lists, cost.nothing)
   end,
   fits = function(n, text) return n > 1 or BEHIND[text] end,
   none = function(n) return n == 1 and "one split" or "its schedule" end,
