@@ -140,6 +140,17 @@ TEST(forms_of_arguments_reach_the_model) {
   end(&f);
 }
 
+/* Q in two tensors is served by the kernel that dense Q gets, clusters of blocks among them. */
+TEST(parts_of_q_take_the_dense_variant) {
+  fixture f = begin(state);
+  const planned dense = plan(&f, "mla_decode:h128,b30,s600", MLAF_EFFORT_ESTIMATE);
+  const planned parts = plan(&f, "mla_decode:h128,q_parts,b30,s600", MLAF_EFFORT_ESTIMATE);
+  assert_non_null(strstr(dense.variant, "_clusters:"));
+  assert_string_equal(parts.variant, dense.variant);
+  assert_string_equal(parts.rung, "model");
+  end(&f);
+}
+
 /* A choice's kernel has a fused variant for callers that say what is old; another family's has none, and serves. */
 TEST(a_twin_reads_ahead) {
   fixture f = begin(state);

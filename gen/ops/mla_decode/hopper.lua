@@ -38,11 +38,9 @@ function hopper.groups_rule(p, v, step, most)
   if need < v.rows then return ("%d rows go into %d blocks of %d, not %d"):format(rows, groups, need, v.rows) end
 end
 
-hopper.may_be_lists = shape.may_be_lists
-
 -- True for one that the kernel reads itself (runtime/ops/mla_decode/index_lists.c): no batch is cut, and behind one split nothing
 -- is merged. plan: the kernel's, with its table of entries.
-function hopper.reads_lists(p, plan) return plan.list > 0 and hopper.may_be_lists(p) end
+function hopper.reads_lists(p, plan) return plan.list > 0 and shape.may_be_lists(p) end
 
 -- `cost` with the kernels that the variant's schedule adds. Its `ns` says all about time: nothing is counted by wave or by
 -- workgroup. together: blocks of a cluster that share a request.

@@ -139,7 +139,7 @@ local function equal_ns(p, decode, cost, arch, splits)
     local rows = math.min(parts, p.batch) * p.q_len * p.heads
     return apart.cut + apart.round * turns(rows, cost, arch) + (cost.early and times.measured.early.cut or 0)
   end
-  if splits == 1 and decode.nothing and not parts then return decode.nothing end
+  if splits == 1 and decode.nothing then return decode.nothing end
   if splits == 1 and apart then -- for cut batches
     local none = decode.may_combine and times.measured.sm90_few.none or apart.none
     local early = times.measured.early

@@ -4,8 +4,8 @@ local shape = require("ops/mla_decode/shape")
 local modelled = require("ops/mla_decode/times").modelled.mfma_lds
 local ceil_div, o_regs, mfma_per_tile = shape.ceil_div, shape.o_regs, shape.mfma_per_tile
 
--- Heads from which order=columns is worth its partial results of 16 bits: with less they save nothing, and cost accuracy (4 heads
--- through vLLM, drafts: errors of log p 1.1 to 1.2 times those of fp32).
+-- Heads from which order=columns is worth its partial results of 16 bits: with fewer they save nothing, and cost accuracy (4
+-- heads through vLLM, drafts: errors of log p 1.1 to 1.2 times those of fp32).
 local FEW = 16
 
 -- Combine kernels behind order=columns.

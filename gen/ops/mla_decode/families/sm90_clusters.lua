@@ -11,13 +11,12 @@ local ceil_div = require("whole").ceil_div
 
 -- Batches that sm90_mid's clusters are for: one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
 local LIMITS = {
-  four = 1024, -- tokens that clusters of four may have: where a longer request is cut, few blocks work on it
-  long = 1024, -- tokens from which clusters must be busy: requests for one in
-  busy = 4,    -- so many of the device's, or shares are faster
+  long = 1024, -- tokens from which clusters are of two (where a longer request is cut, few blocks work on it), and busy:
+  busy = 4,    -- requests for one in so many of the device's, or shares are faster
 }
 local function mid_rule(p, v, arch)
   local few = LIMITS.busy * p.batch * ceil_div(p.heads * p.q_len, v.rows) < arch.device.clusters[v.cluster]
-  if v.cluster == 4 and p.ctx > LIMITS.four or few and p.ctx > LIMITS.long then
+  if p.ctx > LIMITS.long and (v.cluster == 4 or few) then
     return ("clusters of %d blocks: %d requests of %d tokens have shares"):format(v.cluster, p.batch, p.ctx)
   end
 end

@@ -42,7 +42,7 @@ local function nanoseconds(p, v, arch, family, slower, reads, together)
     wave = wave_ns(pair, turns, reads),
     fixed = function()
       if reads then return measured.list_fixed end
-      local tables = gather and hopper.may_be_lists(p) and measured.list_tables or 0
+      local tables = gather and shape.may_be_lists(p) and measured.list_tables or 0
       return tables + merge + (turns and (pair and times.fixed_pair or times.fixed) or measured.fixed_splits)
     end,
     tile = function(...) return slower * tile(...) end,

@@ -9,7 +9,7 @@ local hop_plan = require("ops/mla_decode/plans/sm90_many")
 -- lists is the fitted schedule beside what reads index lists, which page lists go without: another kernel.
 local function lists_rule(p, v)
   if v.schedule ~= "lists" then return nil end
-  if not hopper.may_be_lists(p) then return "schedule=lists: no index lists come" end
+  if not shape.may_be_lists(p) then return "schedule=lists: no index lists come" end
   return hopper.schedule_rule(p, { schedule = "fitted" })
 end
 

@@ -8,12 +8,12 @@ local sm90_mid = require("ops/mla_decode/families/sm90_mid")
 local MOST_GROUPS = 4 -- row groups that read the tokens of an index list: few of them leave the device idle
 
 local function groups_rule(p, v)
-  if hopper.may_be_lists(p) then return hopper.groups_rule(p, v, 16, MOST_GROUPS) end
+  if shape.may_be_lists(p) then return hopper.groups_rule(p, v, 16, MOST_GROUPS) end
   return sm90_mid.groups_rule(p, v)
 end
 
 local function cost_of(p, v, arch, family)
-  local slower = hopper.may_be_lists(p) and hopper.SCATTERED.sm90_mid_gather or hopper.SCATTERED.no_lists
+  local slower = shape.may_be_lists(p) and hopper.SCATTERED.sm90_mid_gather or hopper.SCATTERED.no_lists
   return sm90_mid.cost_of(p, v, arch, family, true, slower)
 end
 
