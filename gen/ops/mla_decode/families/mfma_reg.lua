@@ -42,7 +42,7 @@ return {
   cost = function(p, v, arch)
     local nk, nj, subs = (p.rank + p.rope) // 32, ceil_div(p.rank, 128), v.tile // 16
     local piece = v.waves <= 4 and 4 or 2 -- registers of an O block that one merge step takes
-    local merge = 4 * v.waves * 16 * (32 * piece + 4) + 12 * v.waves * 16 * v.blocks
+    local merge = 4 * v.waves * 16 * (32 * piece + 4) + 16 * v.waves * 16 * v.blocks
     local rescale = v.rescale == "always" and 5 * o_regs(p) * v.blocks // 2 or 4 -- O lives in accumulators: out, times, in
     return shape.scheduled({
       threads = 64 * v.waves,

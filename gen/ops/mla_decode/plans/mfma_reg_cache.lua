@@ -70,7 +70,7 @@ function plan.make(p, v, isa)
   g.occupancy = g.held + g.rest + 16 <= 256 and 2 or 1 -- 16: of Q, as it is scaled (7 spilled, seen)
   g.strip = (v.waves <= 4 and 32 or 16) // g.v_bytes -- registers of an O block that one merge step takes
   g.strip_cols = 4 * g.strip * g.v_bytes
-  local merge = 4 * v.waves * 16 * (g.strip_cols + 4) + 12 * v.waves * 16 * v.blocks
+  local merge = 4 * v.waves * 16 * (g.strip_cols + 4) + 16 * v.waves * 16 * v.blocks
   g.lds_bytes = math.max(merge, v.qsrc == "lds" and 1024 * g.nq * v.blocks or 0)
   return g
 end
