@@ -44,7 +44,7 @@ typedef struct emu_sample {
 typedef struct emu_region {
   emu_span span;
   uint32_t first, lines;
-  bool written; /* by an earlier launch of this sequence: its lines are in the Infinity Cache */
+  uint32_t written, written_end; /* lines that earlier launches of this sequence wrote: they are in the Infinity Cache */
 } emu_region;
 
 typedef struct emu_recorder {
@@ -69,6 +69,10 @@ typedef struct emu_recorder {
 mlaf_status emu_recorder_open(emu_device *dev, emu_recorder *r, mlaf_err *err);
 /* Which region a line number lies in; n_regions when none. */
 size_t emu_recorder_region(const emu_recorder *r, uint32_t line);
+/* True if earlier launches of the sequence wrote the line; `region` as emu_recorder_region() has it. */
+static inline bool emu_recorder_wrote(const emu_recorder *r, size_t region, uint64_t line) {
+  return region < r->n_regions && line >= r->region[region].written && line < r->region[region].written_end;
+}
 void emu_sample_clear(emu_sample *s);
 void emu_recorder_close(emu_recorder *r);
 

@@ -229,9 +229,9 @@ static level look_up(cu *c, uint64_t line, bool nt) {
     size_t r = region_of(c, (uint32_t)line);
     c->table_used++;
     s->key = line + 1;
-    bool kept = !nt || (r < c->env->rec->n_regions && c->env->rec->region[r].written);
+    const bool written = emu_recorder_wrote(c->env->rec, r, line);
     if (!draw(&c->l2_credit[r], c->env->l2_hit[r]))
-      lv = draw(&c->mall_credit[r], c->env->mall_hit[r]) && kept ? IN_MALL : IN_HBM;
+      lv = written || (draw(&c->mall_credit[r], c->env->mall_hit[r]) && !nt) ? IN_MALL : IN_HBM;
   } else if (c->misses - s->miss_stamp >= c->env->l2_reuse_lines) {
     lv = nt ? IN_HBM : IN_MALL;
   }

@@ -184,8 +184,14 @@ static bool converge(model *m, outcome *o) {
 
 /* --- launches --- */
 
+/* Lines of an allocation, from its first on, that launches stored to. */
+typedef struct stores {
+  uint64_t region; /* its address */
+  uint32_t lo, end;
+} stores;
+
 typedef struct sequence {
-  uint64_t *written; /* addresses of allocations earlier launches stored to */
+  stores *written; /* by earlier launches */
   size_t n_written, cap;
   double ns, kernel_ns, clock_ns; /* clock_ns: sum of clock x kernel time */
   double part[EMU_PART_COUNT];
@@ -193,42 +199,75 @@ typedef struct sequence {
   char detail[100];
 } sequence;
 
-static bool remember_stores(sequence *q, const emu_recorder *r, const emu_code *code) {
-  for (size_t i = 0; i < r->n_samples; i++)
-    for (int w = 0; w < r->sample[i].n_waves; w++) {
-      const emu_trace *t = &r->sample[i].wave[w];
-      size_t at = 0, last = SIZE_MAX;
-      for (size_t k = 0; k < t->n; at += t->event[k++].lines) {
-        uint8_t cls = code->insts[t->event[k].inst].cls;
-        if ((cls != EMU_C_VMEM_STORE && cls != EMU_C_VMEM_ATOMIC) || !t->event[k].lines) continue;
-        if (code->insts[t->event[k].inst].flags & EMU_F_NT) continue; /* streams past the Infinity Cache */
-        size_t g = emu_recorder_region(r, t->line[at]);
-        if (g == last || g == r->n_regions) continue;
-        last = g;
-        bool known = false;
-        for (size_t j = 0; j < q->n_written; j++) known |= q->written[j] == r->region[g].span.lo;
-        if (known) continue;
-        if (q->n_written == q->cap) {
-          uint64_t *p = realloc(q->written, (q->cap = q->cap ? 2 * q->cap : 16) * sizeof *p);
-          if (!p) return false;
-          q->written = p;
-        }
-        q->written[q->n_written++] = r->region[g].span.lo;
-      }
+/* Stores that are spread more thinly are single rows, as those appended to a cache, and no tensor that was made. */
+static const double LEAST_WRITTEN = 1.0 / 16;
+
+static bool add_stores(sequence *q, const stores *s) {
+  for (size_t i = 0; i < q->n_written; i++)
+    if (q->written[i].region == s->region) {
+      if (s->lo < q->written[i].lo) q->written[i].lo = s->lo;
+      if (s->end > q->written[i].end) q->written[i].end = s->end;
+      return true;
     }
+  if (q->n_written == q->cap) {
+    stores *p = realloc(q->written, (q->cap = q->cap ? 2 * q->cap : 16) * sizeof *p);
+    if (!p) return false;
+    q->written = p;
+  }
+  q->written[q->n_written++] = *s;
   return true;
 }
 
+/* Remembers which lines a launch's samples stored to, allocation by allocation: from the first to the last, where there are about
+ * as many in all workgroups together. */
+static bool remember_stores(sequence *q, const emu_recorder *r, const emu_code *code) {
+  struct range {
+    uint32_t lo, end;
+    double lines;
+  } *of = calloc(r->n_regions + 1, sizeof *of);
+  bool good = of != NULL;
+  for (size_t i = 0; good && i < r->n_samples; i++)
+    for (int w = 0; w < r->sample[i].n_waves; w++) {
+      const emu_trace *t = &r->sample[i].wave[w];
+      for (size_t k = 0, at = 0; k < t->n; at += t->event[k++].lines) {
+        uint8_t cls = code->insts[t->event[k].inst].cls;
+        if ((cls != EMU_C_VMEM_STORE && cls != EMU_C_VMEM_ATOMIC) || !t->event[k].lines) continue;
+        if (code->insts[t->event[k].inst].flags & EMU_F_NT) continue; /* streams past the Infinity Cache */
+        for (uint32_t n = 0; n < t->event[k].lines; n++) {
+          const uint32_t line = t->line[at + n];
+          const size_t g = emu_recorder_region(r, line);
+          if (g == r->n_regions) continue;
+          const uint32_t in = line - r->region[g].first;
+          if (!of[g].end || in < of[g].lo) of[g].lo = in;
+          if (in >= of[g].end) of[g].end = in + 1;
+          of[g].lines++;
+        }
+      }
+    }
+  const double all = r->n_samples ? (double)r->n_groups / (double)r->n_samples : 0;
+  for (size_t g = 0; good && g < r->n_regions; g++) {
+    if (!of[g].end || of[g].lines * all < LEAST_WRITTEN * (of[g].end - of[g].lo)) continue;
+    /* workgroups before the first sample and behind the last one write, too */
+    const uint32_t more = all > 1 ? 2 * (uint32_t)((of[g].end - of[g].lo) / r->n_samples) : 0, lines = r->region[g].lines;
+    const stores s = {r->region[g].span.lo, of[g].lo > more ? of[g].lo - more : 0,
+                      lines - of[g].end > more ? of[g].end + more : lines};
+    good = add_stores(q, &s);
+  }
+  free(of);
+  return good;
+}
+
 static void mark_written(const sequence *q, emu_recorder *r, const emu_arch *a) {
-  uint64_t bytes = 0;
+  double lines = 0;
   for (size_t i = 0; i < r->n_regions; i++)
     for (size_t j = 0; j < q->n_written; j++)
-      if (q->written[j] == r->region[i].span.lo && !r->region[i].written) {
-        r->region[i].written = true;
-        bytes += r->region[i].span.hi - r->region[i].span.lo;
+      if (q->written[j].region == r->region[i].span.lo) {
+        r->region[i].written = r->region[i].first + q->written[j].lo;
+        r->region[i].written_end = r->region[i].first + q->written[j].end;
+        lines += q->written[j].end - q->written[j].lo;
       }
-  if ((double)bytes <= a->mall_bytes) return;
-  for (size_t i = 0; i < r->n_regions; i++) r->region[i].written = false; /* more than the Infinity Cache holds */
+  if (lines * a->l1_line <= a->mall_bytes) return;
+  for (size_t i = 0; i < r->n_regions; i++) r->region[i].written_end = 0; /* more than the Infinity Cache holds */
 }
 
 static void add_launch(sequence *q, const model *m, const outcome *o, size_t index) {

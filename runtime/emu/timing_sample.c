@@ -397,7 +397,7 @@ static void settle(const emu_recorder *r, const mlaf_launch *l, const counts *c,
     double overlap = c->x_own[i] ? 2 * (1 - (double)c->x_joint[i] / (double)c->x_own[i]) : 0;
     double distinct = asked / (1 + overlap * (l->grid[0] - 1.0));
     if (distinct > r->region[i].lines) distinct = r->region[i].lines;
-    out->mall_hit[i] = r->region[i].written ? 1 : asked > distinct ? 1 - distinct / asked : 0;
+    out->mall_hit[i] = asked > distinct ? 1 - distinct / asked : 0;
   }
 }
 

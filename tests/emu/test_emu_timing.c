@@ -246,6 +246,45 @@ TEST(sequences_add_launches_and_reuse_caches) {
   mlaf_emu_ops.module_unload(s->dev, k.module);
 }
 
+/* Rows that a launch appends to a large buffer do not bring the rest of it into the Infinity Cache; a launch that writes all of it
+ * does. */
+TEST(single_rows_do_not_fill_the_infinity_cache) {
+  snip *s = *state;
+  enum { GROUPS = 304, EACH = 1 << 17 };
+  static const char *const writes[] = {
+      "s_lshl_b32 s20, s2, 21\nv_add_u32 v10, s20, v1\nv_mov_b32 v9, 0\nglobal_store_dword v10, v9, s[6:7]\n",
+      "s_lshl_b32 s20, s2, 17\nv_lshlrev_b32 v10, 2, v1\nv_add_u32 v10, s20, v10\nv_mov_b32 v12, 0\nv_mov_b32 v13, 0\n"
+      "v_mov_b32 v14, 0\nv_mov_b32 v15, 0\ns_mov_b32 s20, 32\nloop:\nglobal_store_dwordx4 v10, v[12:15], s[6:7]\n"
+      "v_add_u32 v10, 4096, v10\ns_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\ns_cbranch_scc1 loop\n"};
+  const uint32_t groups[] = {16, GROUPS};
+  kernel reader, writer[2];
+  void *memory;
+  assert_int_equal(mlaf_emu_ops.mem_alloc(s->dev, (size_t)GROUPS * EACH, &memory, &s->err), MLAF_OK);
+  assert_int_equal(mlaf_emu_ops.mem_fill(s->dev, memory, 0, (size_t)GROUPS * EACH, &s->err), MLAF_OK);
+  void *args[2] = {s->in, memory};
+  reader.fn = snip_load(s, 64, 0, loop("s_lshl_b32 s21, s2, 17\nv_lshlrev_b32 v10, 2, v1\nv_add_u32 v10, s21, v10", 32,
+                                       "global_load_dwordx4 v[12:15], v10, s[6:7]\nv_add_u32 v10, 4096, v10\n"
+                                       "s_waitcnt vmcnt(0)"), &reader.module);
+  mlaf_launch two[2];
+  two[1] = (mlaf_launch){.fn = reader.fn, .grid = {GROUPS, 1, 1}, .block = {256, 1, 1}, .args = args, .args_size = sizeof args};
+  mlaf_timing cold, alone, both;
+  mlaf_time_opts opts = {0};
+  assert_int_equal(mlaf_emu_ops.time(s->dev, two + 1, 1, &opts, &cold, &s->err), MLAF_OK);
+  const double first = cold.ns - emu_gfx942.launch_ns;
+  for (int i = 0; i < 2; i++) {
+    writer[i].fn = snip_load(s, 64, 0, writes[i], &writer[i].module);
+    two[0] = (mlaf_launch){.fn = writer[i].fn, .grid = {groups[i], 1, 1}, .block = {256, 1, 1}, .args = args,
+                           .args_size = sizeof args};
+    assert_int_equal(mlaf_emu_ops.time(s->dev, two, 1, &opts, &alone, &s->err), MLAF_OK);
+    assert_int_equal(mlaf_emu_ops.time(s->dev, two, 2, &opts, &both, &s->err), MLAF_OK);
+    const double second = both.ns - alone.ns - emu_gfx942.next_launch_ns;
+    if (i == 0 ? second < 0.98 * first : second > 0.9 * first) fail_msg("%d: %.0f ns, cold %.0f ns", i, second, first);
+    mlaf_emu_ops.module_unload(s->dev, writer[i].module);
+  }
+  mlaf_emu_ops.module_unload(s->dev, reader.module);
+  assert_int_equal(mlaf_emu_ops.mem_free(s->dev, memory, &s->err), MLAF_OK);
+}
+
 TEST(few_workgroups_take_the_device_longer) {
   snip *s = *state;
   const char *body = loop("v_mov_b32 v9, 0", 500, "v_add_u32 v9, v9, v9");
