@@ -67,10 +67,10 @@ typedef u32x4 line[2]; // halves of 128 bytes, of which a lane has 16 bytes each
 // [37 more lines of templates/mla_decode/combine_values_wave.hip.in]
     const int vector = lane + 64 * i;
     *(u32x2*)(lds + x_chunk(at, vector / 2) + vector % 2 * 8) =
-// [9 more lines of templates/mla_decode/combine_values_wave.hip.in]
+// [16 more lines of templates/mla_decode/combine_values_wave.hip.in]
     for (int i = 0; i < VECTORS; i++) *(f32x4*)(sums + wave * R + 4 * (lane + 64 * i)) = m.o[i] * scale;
   __syncthreads();
-// [28 more lines of templates/mla_decode/combine_values_wave.hip.in]
+// [27 more lines of templates/mla_decode/combine_values_wave.hip.in]
 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512),
                                      amdgpu_waves_per_eu(2, 2))) void
@@ -84,4 +84,4 @@ mlaf_mla_decode_combine_values_wave_38e92eae(mlaf_values_args p) {
   sources from = {0, 0, 0, 0};
   if (at < n) from = sources_of(arguments_again(), c, (t0 + at) * H + head, lane);
   const bool far = c.parts > 0 && from.count > MANY * team, real = from.count > 0 && !far;
-// [56 more lines of templates/mla_decode/combine_values_wave.hip.in]
+// [60 more lines of templates/mla_decode/combine_values_wave.hip.in]

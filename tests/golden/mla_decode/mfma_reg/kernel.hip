@@ -65,35 +65,51 @@ MLAF_DEV u32x4 kv_load(gptr p, u32 lane_bytes, int bytes) {
   const f32x4 before = first ? f32x4{0.0f, 0.0f, 0.0f, 0.0f} : s;
   s = mfma32(k, q, before);
 }
-// [52 more lines of templates/mla_decode/mfma_reg.hip.in]
+// [63 more lines of templates/mla_decode/mfma_reg.hip.in]
 
 MLAF_DEV void multiply_v(const u32x4 (&v)[4], const u32x2 (&p)[BLOCKS][SUBS][PSPLIT], int u, int j, o_blocks (&o)[BLOCKS]) {
 // [13 more lines of templates/mla_decode/mfma_reg.hip.in]
 
 MLAF_DEV void write_lse(const mlaf_decode_args& a, const piece& to, int row, float lse2) {
-// [6 more lines of templates/mla_decode/mfma_reg/finish.h]
-  if (row >= to.rows || (R % 128 != 0 && column >= R)) return;
-  const i64 at = (to.row + row) * R + column;
-// [5 more lines of templates/mla_decode/mfma_reg/finish.h]
+  if (row >= to.rows) return;
+  if (!to.final) *(MLAF_GLOBAL float*)(global(a.part_lse) + 4 * (to.part + to.row + row)) = lse2;
+  else if (a.lse) *(MLAF_GLOBAL float*)(global(a.lse) + 4 * (to.row + row)) = lse2 * LN_2;
+}
+
+// [wave][ROWS], and [wave][ROWS] what O is multiplied by. Whoever adds up multiplies: a wave's own sums go to LDS as they are.
+template <bool FINAL>
+MLAF_DEV void write_rows(const mlaf_decode_args& a, const piece& to, float* strips, const float* weights, int b, int lane, int wave,
+                         o_blocks& o) {
+  constexpr u32 UNITS = 4 * STRIP_COLS, EACH = UNITS > 64 * WAVES ? UNITS / (64 * WAVES) : 1; // 4 columns of a row; of a lane
+  constexpr int BYTES = FINAL ? 2 : 4;
+  const u32 column = lane & 15, group = (u32)lane >> 4, first = wave * 64 + lane;
+  float* const to_lds = strips + (wave * 16 + column) * STRIP_STRIDE + group * STRIP * 8;
+  const u32 at = first % (STRIP_COLS / 4) * 4; // of a strip
+  const u32 d = at / (8 * STRIP) * 32 + at % (8 * STRIP);
+  const float *from[EACH], *weight[EACH];
+// [19 more lines of templates/mla_decode/mfma_reg/finish.h]
+        for (int c = 0; c < 8; c += 4) {
+          f32x4 x;
+#pragma unroll
+          for (int i = 0; i < 4; i++) x[i] = o[j][c + i][half * STRIP + r];
+          *(f32x4*)(to_lds + r * 8 + c) = x;
+        }
+// [12 more lines of templates/mla_decode/mfma_reg/finish.h]
+      const int base = 128 * j + half * STRIP * 8;
+#pragma unroll
+      for (u32 i = 0; i < EACH; i++) {
+        f32x2 low = {0.0f, 0.0f}, high = {0.0f, 0.0f};
+#pragma unroll
+        for (int w = 0; w < WAVES; w++) low += x[i][w].xy * of_row[i][w], high += x[i][w].zw * of_row[i][w];
+        if (!here[i] || (128 * (j + 1) > R && base + (int)d >= R)) continue;
+        if (FINAL) *(MLAF_GLOBAL u32x2*)(out[i] + BYTES * base) = u32x2{pack2(low.x, low.y), pack2(high.x, high.y)};
+// [7 more lines of templates/mla_decode/mfma_reg/finish.h]
                      o_blocks (&o)[BLOCKS]) {
   float* const strips = (float*)lds;
-// [25 more lines of templates/mla_decode/mfma_reg/finish.h]
-        float* const to_lds = strips + (wave * 16 + column) * STRIP_STRIDE + group * STRIP * 8;
-#pragma unroll
-        for (int r = 0; r < STRIP; r++)
-#pragma unroll
-          for (int c = 0; c < 8; c += 4) {
-            f32x4 x;
-#pragma unroll
-            for (int i = 0; i < 4; i++) x[i] = o[b][j][c + i][half * STRIP + r] * weight;
-            *(f32x4*)(to_lds + r * 8 + c) = x;
-          }
-// [5 more lines of templates/mla_decode/mfma_reg/finish.h]
-          const u32 d = at / (8 * STRIP) * 32 + half * STRIP * 8 + at % (8 * STRIP);
-          write_o(a, to, 16 * b + row, 128 * j + d, x);
-        }
-        __syncthreads();
-      }
+// [22 more lines of templates/mla_decode/mfma_reg/finish.h]
+    if (group == 0) weights[wave * ROWS + 16 * b + column] = weight;
+    if (to.final) write_rows<true>(a, to, strips, weights, b, lane, wave, o[b]);
+    else write_rows<false>(a, to, strips, weights, b, lane, wave, o[b]);
   }
 }
 
@@ -112,11 +128,11 @@ MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const piece& to, int b, int i, 
 #pragma unroll
       for (int i = 0; i < NK; i++) q[b][Q_IN_LDS ? 0 : i] = load_q(a, to, b, i, lane);
   }
-// [26 more lines of templates/mla_decode/mfma_reg.hip.in]
+// [20 more lines of templates/mla_decode/mfma_reg.hip.in]
 #pragma unroll
 // [7 more lines of templates/mla_decode/mfma_reg.hip.in]
     }
-// [19 more lines of templates/mla_decode/mfma_reg.hip.in]
+// [21 more lines of templates/mla_decode/mfma_reg.hip.in]
 #pragma unroll
 // [9 more lines of templates/mla_decode/mfma_reg.hip.in]
 
@@ -126,7 +142,7 @@ MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const piece& to, int b, int i, 
 #pragma unroll
       for (int b = 0; b < BLOCKS; b++) softmax(s[b], a.scale_log2e, limit[b] - (t - step), fresh, lane, row[b], o[b], p[b]);
 #pragma unroll
-// [15 more lines of templates/mla_decode/mfma_reg.hip.in]
+// [17 more lines of templates/mla_decode/mfma_reg.hip.in]
   const mlaf_decode_args last = arguments_again();
   if (__builtin_expect(to.n == 0, 0)) refuse_piece(last, to, 64 * wave + lane);
   else finish(last, to, lds, lane, wave, row, o);
@@ -135,7 +151,7 @@ MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const piece& to, int b, int i, 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256),
                                      amdgpu_waves_per_eu(1, 1))) void
 mlaf_mla_decode_mfma_reg_5b93919c(mlaf_decode_args a) {
-  __shared__ __attribute__((aligned(16))) char lds[35328];
+  __shared__ __attribute__((aligned(16))) char lds[35840];
   const int wave = uniform(thread_id() >> 6);
   piece x;
   asked q;
