@@ -246,8 +246,8 @@ TEST(sequences_add_launches_and_reuse_caches) {
   mlaf_emu_ops.module_unload(s->dev, k.module);
 }
 
-/* Rows that a launch appends to a large buffer do not bring the rest of it into the Infinity Cache; a launch that writes all of it
- * does. */
+/* Rows that a launch appends to a large buffer do not bring the rest of it into the Infinity Cache; a launch that writes all of
+ * it does. */
 TEST(single_rows_do_not_fill_the_infinity_cache) {
   snip *s = *state;
   enum { GROUPS = 304, EACH = 1 << 17 };

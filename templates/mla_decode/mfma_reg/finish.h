@@ -1,7 +1,7 @@
 // The end of a register-only decode kernel: its waves merge their rows and write. O^T block (j,c), lane l, register r is column
 // 16*chunk*j + chunk*(4(l/16)+r) + c of query row l%16. The includer has o_blocks, row_state, piece and its strips' sizes. Handed
-// over: `chunk`; `weight`, an expression for what a wave's O of a row is multiplied by in the end, of `weight` and more parameters
-// of finish(); `columns`, an expression for what its columns are multiplied by besides, or "".
+// over: `chunk`; `weight`, an expression for what a wave's O of a row is multiplied by in the end, of `weight` and more
+// parameters of finish(); `columns`, an expression for what its columns are multiplied by besides, or "".
 //@ local passed = more ~= "" and ", times" or ""
 //@ needs("BLOCKS", "LN_2", "NJ", "R", "ROWS", "STRIP", "STRIP_COLS", "STRIP_STRIDE", "WAVES")
 // ---- The end ----------------------------------------------------------------------------------------------------------
@@ -11,11 +11,12 @@ MLAF_DEV void write_lse(const mlaf_decode_args& a, const piece& to, int row, flo
   else if (a.lse) *(MLAF_GLOBAL float*)(global(a.lse) + 4 * (to.row + row)) = lse2 * LN_2;
 }
 
-// Merge one block's rows and write: to O if FINAL, else as a partial result. LDS: O strips [wave][16 rows][STRIP_STRIDE], row_state
-// [wave][ROWS], and [wave][ROWS] what O is multiplied by. Whoever adds up multiplies: a wave's own sums go to LDS as they are.
+// Merge one block's rows and write: to O if FINAL, else as a partial result. LDS: O strips [wave][16 rows][STRIP_STRIDE],
+// row_state [wave][ROWS], and [wave][ROWS] what O is multiplied by. Whoever adds up multiplies: a wave's own sums go to LDS as
+// they are.
 template <bool FINAL>
-MLAF_DEV void write_rows(const mlaf_decode_args& a, const piece& to, float* strips, const float* weights, int b, int lane, int wave,
-                         o_blocks& o${more}) {
+MLAF_DEV void write_rows(const mlaf_decode_args& a, const piece& to, float* strips, const float* weights, int b, int lane,
+                         int wave, o_blocks& o${more}) {
   constexpr u32 UNITS = 4 * STRIP_COLS, EACH = UNITS > 64 * WAVES ? UNITS / (64 * WAVES) : 1; // 4 columns of a row; of a lane
   constexpr int BYTES = FINAL ? 2 : 4;
   const u32 column = lane & 15, group = (u32)lane >> 4, first = wave * 64 + lane;

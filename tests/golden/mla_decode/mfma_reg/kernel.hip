@@ -71,15 +71,8 @@ MLAF_DEV void multiply_v(const u32x4 (&v)[4], const u32x2 (&p)[BLOCKS][SUBS][PSP
 // [13 more lines of templates/mla_decode/mfma_reg.hip.in]
 
 MLAF_DEV void write_lse(const mlaf_decode_args& a, const piece& to, int row, float lse2) {
-  if (row >= to.rows) return;
-  if (!to.final) *(MLAF_GLOBAL float*)(global(a.part_lse) + 4 * (to.part + to.row + row)) = lse2;
-  else if (a.lse) *(MLAF_GLOBAL float*)(global(a.lse) + 4 * (to.row + row)) = lse2 * LN_2;
-}
-
-// [wave][ROWS], and [wave][ROWS] what O is multiplied by. Whoever adds up multiplies: a wave's own sums go to LDS as they are.
-template <bool FINAL>
-MLAF_DEV void write_rows(const mlaf_decode_args& a, const piece& to, float* strips, const float* weights, int b, int lane, int wave,
-                         o_blocks& o) {
+// [7 more lines of templates/mla_decode/mfma_reg/finish.h]
+                         int wave, o_blocks& o) {
   constexpr u32 UNITS = 4 * STRIP_COLS, EACH = UNITS > 64 * WAVES ? UNITS / (64 * WAVES) : 1; // 4 columns of a row; of a lane
   constexpr int BYTES = FINAL ? 2 : 4;
   const u32 column = lane & 15, group = (u32)lane >> 4, first = wave * 64 + lane;
