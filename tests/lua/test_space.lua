@@ -210,7 +210,7 @@ test("sm90_many_whole: for one split; requests that all run at once stay whole w
   end
 end)
 
-test("few short requests: clusters that merge in shared memory, the fewest with no merge kernel; others have another one", function()
+test("few short requests: clusters that merge in shared memory, the fewest with no merge kernel; others with another", function()
   local function first(text)
     local v = space.variants(problem.parse("mla_decode:" .. text), "sm_90a")[1]
     return v.decode.cost.width or 1, v.combine, v.name

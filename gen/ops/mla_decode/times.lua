@@ -72,9 +72,9 @@ return {
       again = 5000,   -- a further turn of clusters, beside its wave
       list_rows = 2500, -- index lists and more than 8 rows: 30 short batches (docs/lab/kernels-hopper.md, "Index lists")
       meet = 2200,    -- a part's piece added to another's (docs/lab/perf-log/offgrid.md)
-      -- Shares that launches take longer than fitted, half of the batches of one length: 24 rows and more a block, and of each row
-      -- beyond 8 of a block whose cluster leaves a cut batch to a merge kernel. 110 default plans of two draws and 44 variants of
-      -- another batch set, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md, "Regret of planning").
+      -- Shares that launches take longer than fitted, half of the batches of one length: 24 rows and more a block, and of each
+      -- row beyond 8 of a block whose cluster leaves a cut batch to a merge kernel. 110 default plans of two draws and 44
+      -- variants of another batch set, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md, "Regret of planning").
       rows_24 = 0.06, clusters_row = 0.004,
     },
     -- The cost of cutting a batch in pages of a multiple of 64 tokens: of the launch, and of each request of a part. From 496
