@@ -75,7 +75,7 @@ return {
       -- Shares that launches take longer than fitted, half of the batches of one length: 24 rows and more a block, and of each
       -- row beyond 8 of a block whose cluster leaves a cut batch to a merge kernel. 110 default plans of two draws and 44
       -- variants of another batch set, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md, "Regret of planning").
-      rows_24 = 0.06, clusters_row = 0.004,
+      rows_24 = { few = 0.1, more = 0.06 }, clusters_row = 0.004, -- few: up to two blocks a cluster
     },
     -- The cost of cutting a batch in pages of a multiple of 64 tokens: of the launch, and of each request of a part. From 496
     -- launches that were cut, of 206 drawn batches, one NVIDIA H200, 2026-11-29: the others cost what plans/schedule.lua says.

@@ -35,7 +35,7 @@ local function nanoseconds(p, v, arch, family, slots, lists)
   if v.schedule == "fitted" and v.cluster > 2 and p.batch > measured.requests then crowded = crowded + measured.wide end
   local ends = lists and v.rows > 8 and measured.list_rows or 0
   local merge = v.cluster > 1 and times.merge + times.merge_row * v.rows * v.cluster or 0 -- in shared memory of the cluster
-  local longer = 1 + (v.rows >= 24 and measured.rows_24 or 0)
+  local longer = 1 + (v.rows >= 24 and measured.rows_24[v.cluster > 2 and "more" or "few"] or 0)
   if schedule.clusters[family] then longer = longer + measured.clusters_row * (v.rows - 8) end
   local launch = hopper.launch(p, v, arch, {
     family = family, cut = times.cut, part = part, bits = partials.bits("sm90_few", v.schedule),

@@ -7,10 +7,11 @@ local sm90_mid = require("ops/mla_decode/families/sm90_mid")
 
 local MOST_GROUPS = 4 -- row groups that read the tokens of an index list: few of them leave the device idle
 
--- Up to 16 rows, whose tiles take as long in a block of 32: of nine batches such launches took 0.83 to 0.97 of sm90_few's, one
--- NVIDIA H200, 2026-11-30 (docs/lab/bench.md, "Regret of planning").
+-- 5 to 16 rows, whose tiles take as long in a block of 32: 20 batches took 0.83 to 1.01 of sm90_few's time, one of 4 rows 1.08
+-- of it (one NVIDIA H200, 2026-11-30; docs/lab/bench.md, "Regret of planning").
 local function groups_rule(p, v)
   if sm90_mid.few_rows(p) then
+    if p.heads * p.q_len <= 4 then return ("%d rows: family sm90_few serves so few"):format(p.heads * p.q_len) end
     return v.rows > 32 and ("%d rows go into a block of 32, not of %d"):format(p.heads * p.q_len, v.rows) or nil
   end
   if shape.may_be_lists(p) then return hopper.groups_rule(p, v, 16, MOST_GROUPS) end
