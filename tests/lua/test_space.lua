@@ -105,6 +105,25 @@ test("sm90_many's fitted kernels have their combine kernel behind one split, too
   eq(space.variant(p, "sm_90a", "sm90_many:cluster=2,schedule=turns/s1").combine, nil)
 end)
 
+test("sm90_few's single blocks may have the merge kernel that ends early behind one split, clusters and lists not", function()
+  for text, want in pairs { ["h8,b112,s720"] = true, ["h16,q2,causal,f16,b200,s640"] = true, ["h16,page1,b112,s4096"] = false } do
+    local first, some = nil, false
+    for _, v in ipairs(space.variants(problem.parse("mla_decode:" .. text), "sm_90a")) do
+      if not v.rejected and v.name:find("^sm90_few:") then
+        local early = v.combine ~= nil and v.combine.template == "mla_decode/combine_early"
+        if early then
+          ok(v.knob == 1 and v.name:find("cluster=1,load=tma", 1, true), "%s: %s", text, v.name)
+          eq(v.combine.params:match("cut=%d+"), "cut=" .. loader.require("ops/mla_decode/plans/schedule").cut.sm90_few)
+        end
+        if first == nil then first = early end
+        some = some or early
+      end
+    end
+    eq(some, want, text)
+    eq(first, want, text .. ": the first one")
+  end
+end)
+
 test("families of shares: for several splits of several requests, and twins in a layer that are the fitted kernels", function()
   local p = problem.parse("mla_decode:h16,b18,s1280")
   local rest = ":cluster=2,load=tma,rows=16,%swgs=2/s3,mixed=1,rows=1,team=8"
@@ -191,14 +210,18 @@ test("sm90_many_whole: for one split; requests that all run at once stay whole w
   end
 end)
 
-test("few short requests: clusters that merge in shared memory; long ones and many have another merge kernel", function()
+test("few short requests: clusters that merge in shared memory, the fewest with no merge kernel; others with another", function()
   local function first(text)
     local v = space.variants(problem.parse("mla_decode:" .. text), "sm_90a")[1]
     return v.decode.cost.width or 1, v.combine, v.name
   end
-  for _, text in ipairs { "h16,b26,s320", "h8,b28,s512", "h48,b9,s512", "h32,b8,s384", "h16,q4,causal,f16,b7,s303" } do
+  for _, text in ipairs { "h16,b26,s320", "h8,b28,s512", "h16,b12,s1024", "h24,b7,s896" } do
     local width, combine, name = first(text)
-    ok(width >= 4 and combine and combine.template == "mla_decode/combine_early_clusters", "%s: %s", text, name)
+    ok(width >= 2 and combine and combine.template == "mla_decode/combine_early_clusters", "%s: %s", text, name)
+  end
+  for _, text in ipairs { "h48,b9,s512", "h8,b4,s256", "h16,q4,causal,f16,b7,s303", "h4,q2,causal,b11,s640" } do
+    local width, combine, name = first(text)
+    ok(width >= 4 and not combine and name:find("^sm90_few:"), "%s: %s", text, name)
   end
   for _, text in ipairs { "h16,b45,s512", "h48,b9,s1884", "h32,b24,s576", "h128,b5,s1088" } do
     local width, combine, name = first(text)
@@ -240,7 +263,8 @@ test("a caller who knows more gets kernels that read ahead, and that serve the n
 end)
 
 test("a layer gets kernels that read ahead, or are fused with values, where plans of their own take clusters", function()
-  for text, wanted in pairs { ["h128,b32,s600"] = "^sm90_many_%a+_ahead:", ["h16,b26,s320"] = "^sm90_few_ahead:cluster=4," } do
+  for text, wanted in pairs { ["h128,b32,s600"] = "^sm90_many_%a+_ahead:", ["h16,b12,s1024"] = "^sm90_few_ahead:cluster=8,",
+    ["h8,b58,s384"] = "^sm90_few_shares_ahead:" } do -- clusters of two meet in a tree there
     local p = problem.parse("mla_decode:" .. text)
     local name = space.best(p, "sm_90a", 1)[1].name
     ok(name:find("_clusters:", 1, true), "%s: %s", text, name)

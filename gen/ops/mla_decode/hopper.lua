@@ -60,6 +60,10 @@ function hopper.cost(cost, v, family, together)
   if fits then
     local fixed = schedule.fixed[family]
     cost.combine, cost.mixed = partials.merge(family, fixed), partials.merge(family, fixed, "mixed")
+    -- Blocks alone that copy boxes: behind clusters, and lists of rows, whether a batch is cut is another sum.
+    if meets and v.cluster == 1 and v.load == "tma" then
+      cost.early, cost.places_at = partials.merge(family, fixed, "early"), launch.places_at
+    end
   end
   if cost.always_combines then
     local kind = schedule.clusters[family] and "early_cluster" .. together or cost.once and "early_once" or "early"

@@ -182,6 +182,8 @@ function model.estimate(p, arch, decode, splits, combine_ns, combine_uneven)
   local uneven, more = times.measured.uneven, combine_uneven or 0
   local ns = arch.model.launch_ns + list_kernels_ns(p, arch, decode) + decode_ns(p, decode, arch, splits) + combine_ns
   if combine_ns > 0 or splits > 1 or not decode.may_combine or p.batch == 1 or decode.lists then return ns, more end
+  local short = uneven.short
+  if (decode.width or 1) > 2 and p.batch <= short.requests and p.ctx <= short.tokens then return ns, more end
   -- Parts meet among themselves, the more of them the more requests there are.
   local first = uneven.first * math.min(1, p.batch / uneven.batch)
   local meet = ns * uneven.meet + first

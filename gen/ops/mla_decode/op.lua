@@ -66,7 +66,7 @@ op.second = {
   end,
   other = function(_, cost, n)
     if n > 1 then return cost.mixed end
-    if cost.may_combine then return cost.combine, cost.mixed end
+    if cost.may_combine then return cost.combine, cost.mixed, cost.early end
     return cost.early
   end,
   named = function(cost) return cost.values end,
@@ -101,12 +101,13 @@ function op.screened(p, cost, kernels)
 end
 
 -- The kernel that a caller who knows more is served in place of this one's: clusters that leave merging to a kernel do not read
--- ahead, and are not fused with values. Those of sm90_few have a like one which does; for the others the best of other kernels
--- (nil).
+-- ahead, and are not fused with values. Those of sm90_few have a like one which does; for the others, and for clusters of two,
+-- whose parts meet slowly where one request is long, the best of other kernels (nil).
 function op.inside_of(family, point)
   if not schedule.clusters[family] then return family .. ":" .. point end
   if family ~= "sm90_few_clusters" then return nil end
   local as = params.merge(params.parse(point), { load = "tma", schedule = "fitted", wgs = 2 })
+  if as.cluster == 2 then return nil end
   return "sm90_few:" .. params.print(as)
 end
 

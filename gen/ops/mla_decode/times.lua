@@ -72,6 +72,10 @@ return {
       again = 5000,   -- a further turn of clusters, beside its wave
       list_rows = 2500, -- index lists and more than 8 rows: 30 short batches (docs/lab/kernels-hopper.md, "Index lists")
       meet = 2200,    -- a part's piece added to another's (docs/lab/perf-log/offgrid.md)
+      -- Shares that launches take longer than fitted, half of the batches of one length: 24 rows and more a block, and of each
+      -- row beyond 8 of a block whose cluster leaves a cut batch to a merge kernel. 110 default plans of two draws and 44
+      -- variants of another batch set, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md, "Regret of planning").
+      rows_24 = { few = 0.1, more = 0.06 }, clusters_row = 0.004, -- few: up to two blocks a cluster
     },
     -- The cost of cutting a batch in pages of a multiple of 64 tokens: of the launch, and of each request of a part. From 496
     -- launches that were cut, of 206 drawn batches, one NVIDIA H200, 2026-11-29: the others cost what plans/schedule.lua says.
@@ -107,6 +111,10 @@ return {
       few = 16,                  -- pieces of the requests behind it
       cut = 0.6, turn = 3,       -- requests that are cut, a part; trips that a turn of blocks takes
       meet = 0.05, first = 7000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
+      -- That is nothing in clusters of more than two of so few requests of so few tokens: 20 such batches, 13 of one length,
+      -- took 0.966 of their time in sm90_few_clusters, which end later. Seven of 910 tokens, some empty, took 1.84 of it (one
+      -- NVIDIA H200, 2026-11-30).
+      short = { requests = 13, tokens = 640 },
     },
     -- A merge kernel behind clusters, where it finds nothing to do, and what different lengths cost such a launch: 44 batches,
     -- one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).

@@ -21,6 +21,16 @@ local function mid_rule(p, v, arch)
   end
 end
 
+-- Clusters of two with 17 and more rows, or several groups of rows, took up to 1.26 of the time of sm90_mid's shares where
+-- lengths differ; one group of up to 16 rows took up to 1.04 there, and 0.8 to 1 where lengths are alike. 23 batches, one NVIDIA
+-- H200, 2026-11-30 (docs/lab/bench.md, "Regret of planning").
+local function few_rule(p, v)
+  local groups = ceil_div(p.heads * p.q_len, v.rows)
+  if v.cluster == 2 and (v.rows > 16 or groups > 1) then
+    return ("clusters of 2 blocks are for 16 rows, not for %d groups of %d"):format(groups, v.rows)
+  end
+end
+
 -- rows(v): of a block. as(v): the variant of `of` that the blocks are, for its rules; rule: one more reason to refuse.
 local function clusters(name, of, rows, as, points, cost, rule)
   local fixed = as({})
@@ -51,7 +61,7 @@ local function many(v) return params.merge(v, { cluster = 1, schedule = "fitted"
 
 return { families = {
   sm90_few_clusters = clusters("sm90_few_clusters", sm90_few, function(v) return v.rows end, few, { rows = { 8, 16, 24 } },
-    function(p, v, arch) return sm90_few.cost_of(p, few(v), arch, "sm90_few_clusters") end),
+    function(p, v, arch) return sm90_few.cost_of(p, few(v), arch, "sm90_few_clusters") end, few_rule),
   sm90_mid_clusters = clusters("sm90_mid_clusters", sm90_mid, function(v) return v.rows end, mid, { rows = sm90_mid.params.rows },
     function(p, v, arch) return sm90_mid.cost_of(p, mid(v), arch, "sm90_mid_clusters", false, 1) end, mid_rule),
   sm90_many_clusters = clusters("sm90_many_clusters", sm90_many, function() return 64 end, many, {},

@@ -35,13 +35,18 @@ local function nanoseconds(p, v, arch, family, slots, lists)
   if v.schedule == "fitted" and v.cluster > 2 and p.batch > measured.requests then crowded = crowded + measured.wide end
   local ends = lists and v.rows > 8 and measured.list_rows or 0
   local merge = v.cluster > 1 and times.merge + times.merge_row * v.rows * v.cluster or 0 -- in shared memory of the cluster
-  return hopper.launch(p, v, arch, {
+  local longer = 1 + (v.rows >= 24 and measured.rows_24[v.cluster > 2 and "more" or "few"] or 0)
+  if schedule.clusters[family] then longer = longer + measured.clusters_row * (v.rows - 8) end
+  local launch = hopper.launch(p, v, arch, {
     family = family, cut = times.cut, part = part, bits = partials.bits("sm90_few", v.schedule),
     lists = lists, groups = groups, slots = slots, width = v.cluster, again = v.cluster > 1 and measured.again or 0,
     wave = times.wave, -- a wave's begin and end, part of which the launch's own hide
     fixed = function(blocks) return times.block * math.min(blocks, slots) / groups + times.fixed + merge + crowded + ends end,
     tile = function(...) return slower * tile(...) end,
   })
+  local ns = launch.ns
+  function launch.ns(splits) return longer * ns(splits) end
+  return launch
 end
 
 local function cost_of(p, v, arch, family)

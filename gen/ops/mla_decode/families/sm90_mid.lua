@@ -36,9 +36,15 @@ local function nanoseconds(p, v, arch, family, turns, slower, lists)
   })
 end
 
-local function rows_rule(p)
+local function rank_rule(p)
   if p.rank ~= 256 and p.rank ~= 512 then return ("rank %d is not 256 or 512"):format(p.rank) end
-  if p.heads * p.q_len <= 16 then return ("%d rows: family sm90_few serves so few"):format(p.heads * p.q_len) end
+end
+
+-- So few rows have sm90_few, whose loaders are slower where rows are copied one by one. Index lists of few rows are left to it:
+-- of them nothing was measured, and the estimate is that of page lists.
+local function few_rows(p) return p.heads * p.q_len <= 16 end
+local function rows_rule(p)
+  if few_rows(p) then return ("%d rows: family sm90_few serves so few"):format(p.heads * p.q_len) end
 end
 
 local function groups_rule(p, v) return hopper.groups_rule(p, v, 16, MOST_GROUPS) end
@@ -58,12 +64,13 @@ local function cost_of(p, v, arch, family, gather, slower)
     step = 64 * (v.cluster or 1),
     width = v.cluster, slots = v.cluster and v.cluster * arch.device.clusters[v.cluster],
     inflight = (g.ring - g.boxes) * 8192 // 16,
-    launch = nanoseconds(p, v, arch, family, g.turns and not v.cluster, slower, hopper.reads_lists(p, g)),
+    launch = nanoseconds(p, v, arch, family, g.turns and not v.cluster, slower, not few_rows(p) and hopper.reads_lists(p, g)),
   }, v, family, v.cluster)
 end
 
 return {
-  rows_rule = rows_rule,
+  rank_rule = rank_rule,
+  few_rows = few_rows,
   groups_rule = groups_rule,
   cost_of = cost_of,
   template = "mla_decode/sm90_mid",
@@ -78,6 +85,7 @@ return {
   rules = {
     shape.plain_rule,
     hopper.schedule_rule,
+    rank_rule,
     rows_rule,
     hopper.page_rule,
     groups_rule,

@@ -7,13 +7,20 @@ local sm90_mid = require("ops/mla_decode/families/sm90_mid")
 
 local MOST_GROUPS = 4 -- row groups that read the tokens of an index list: few of them leave the device idle
 
+-- 5 to 16 rows, whose tiles take as long in a block of 32: 20 batches took 0.83 to 1.01 of sm90_few's time, one of 4 rows 1.08
+-- of it (one NVIDIA H200, 2026-11-30; docs/lab/bench.md, "Regret of planning").
 local function groups_rule(p, v)
+  if sm90_mid.few_rows(p) then
+    if p.heads * p.q_len <= 4 then return ("%d rows: family sm90_few serves so few"):format(p.heads * p.q_len) end
+    return v.rows > 32 and ("%d rows go into a block of 32, not of %d"):format(p.heads * p.q_len, v.rows) or nil
+  end
   if shape.may_be_lists(p) then return hopper.groups_rule(p, v, 16, MOST_GROUPS) end
   return sm90_mid.groups_rule(p, v)
 end
 
 local function cost_of(p, v, arch, family)
-  local slower = shape.may_be_lists(p) and hopper.SCATTERED.sm90_mid_gather or hopper.SCATTERED.no_lists
+  local lists = shape.may_be_lists(p) and not sm90_mid.few_rows(p)
+  local slower = lists and hopper.SCATTERED.sm90_mid_gather or hopper.SCATTERED.no_lists
   return sm90_mid.cost_of(p, v, arch, family, true, slower)
 end
 
@@ -26,6 +33,6 @@ return {
   optional = sm90_mid.optional,
   combine = partials.merge("sm90_mid_gather"),
   params = sm90_mid.params,
-  rules = { shape.plain_rule, hopper.schedule_rule, sm90_mid.rows_rule, hopper.scattered_rule, groups_rule },
+  rules = { shape.plain_rule, hopper.schedule_rule, sm90_mid.rank_rule, hopper.scattered_rule, groups_rule },
   cost = function(p, v, arch) return cost_of(p, v, arch, "sm90_mid_gather") end,
 }

@@ -43,7 +43,7 @@ schedule = {
   whole = { sm90_many_whole = "sm90_many", sm90_many_gather_whole = "sm90_many_gather" },
   -- The families whose blocks share a request in clusters, so that each pays the fixed cost, and the usual ones.
   clusters = { sm90_few_clusters = "sm90_few", sm90_mid_clusters = "sm90_mid", sm90_many_clusters = "sm90_many" },
-  cluster_blocks = { sm90_few_clusters = { 4, 6, 8 }, sm90_mid_clusters = { 2, 4 }, sm90_many_clusters = { 2 } },
+  cluster_blocks = { sm90_few_clusters = { 2, 4, 6, 8 }, sm90_mid_clusters = { 2, 4 }, sm90_many_clusters = { 2 } },
   other = { sm90_many = "sm90_many_whole", sm90_many_gather = "sm90_many_gather_whole" },
   shares = { sm90_many_shares = "sm90_many", sm90_mid_shares = "sm90_mid", sm90_few_shares = "sm90_few",
     sm90_many_gather_shares = "sm90_many_gather", sm90_mid_gather_shares = "sm90_mid_gather" },
