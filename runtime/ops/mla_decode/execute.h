@@ -19,7 +19,7 @@ enum { MLAF_ROPE_TABLE_ALIGN = 16 };
 
 /* Contents of mlaf_prepared.parameters. */
 typedef struct mlaf_decode_parameters {
-  mlaf_decode_args decode; /* with the maps behind it one parameter block, of Q in two tensors with mlaf_q_words between */
+  mlaf_decode_args decode; /* with the maps behind it one parameter block, mlaf_q_words between if the kernel says so */
   union {
     unsigned char maps[MLAF_MAPS_MAX][MLAF_MAP_BYTES];
     struct {

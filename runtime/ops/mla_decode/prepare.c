@@ -145,7 +145,7 @@ static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute
 
 /* Elements are 16-bit, and 8 are what strides count. */
 static mlaf_q_words q_words(const mlaf_problem *p, const mlaf_execute_args *a) {
-  return (mlaf_q_words){.q_pe = a->q_pe,
+  return (mlaf_q_words){MLA_DECODE_Q_POINTERS(a)
                         .q_token = (uint32_t)(mlaf_q_token_stride(p, a->q_token_stride, a->q_head_stride, p->rank) / 8),
                         .q_head = (uint32_t)(mlaf_q_head_stride(a->q_head_stride, p->rank) / 8),
                         .q_pe_token = (uint32_t)(mlaf_q_token_stride(p, a->q_pe_token_stride, a->q_pe_head_stride, p->rope) / 8),
@@ -335,13 +335,13 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   out->n = 0;
   if (!a->total_q) return MLAF_OK;
   fill_decode(b, splits, a, &with->decode);
-  const bool parts = decode_of(b)->launch.flags & MLAF_KERNEL_Q_PARTS;
-  mlaf_status st = fill_maps(b, decode_of(b), a, &with->decode, parts ? with->maps_behind_q : with->maps, err);
+  const bool q_behind = decode_of(b)->launch.flags & MLAF_KERNEL_Q_WORDS;
+  mlaf_status st = fill_maps(b, decode_of(b), a, &with->decode, q_behind ? with->maps_behind_q : with->maps, err);
   if (!st && mlaf_decode_goes_on(b)) st = fill_maps(b, combine_of(b), a, &with->decode, with->maps_behind, err);
   if (st) return st;
   fill_behind(b, a, &with->decode, &with->behind);
   const mlaf_problem problem = mlaf_decode_problem(b);
-  if (parts) with->q = q_words(&problem, a);
+  if (q_behind) with->q = q_words(&problem, a);
   narrow(&problem, a, &with->decode);
   if (a->indices) put_lists(splits, a, &with->decode);
   if (a->indices && mlaf_decode_format(&problem, false)->pools) put_extra_lists(splits, a, &with->decode);
