@@ -25,7 +25,8 @@ local function box(of, cols, rows, swizzle) return { of = of, cols = cols, rows 
 -- Each loader: `reads`, fields that its kernels know; cols, columns of a box; maps(x), which returns those in front of the
 -- cache's maps and those behind them. x: rows, heads, rope, few and unit as above; parts: Q is two tensors.
 q.LOADERS = {
-  -- Boxes of 64 columns, rope columns in the last: sm90_few, sm90_mid.
+  -- Boxes of 64 columns, rope columns in the last: sm90_few, sm90_mid; halves, where boxes of rope columns are asked for ahead
+  -- alone, as threads load them: sm90_small_rank.
   boxes = { reads = { "q_parts" }, cols = 64, maps = function(x)
     if x.parts then return { box("q_nope", 64, x.unit, 128) }, { box("q_pe", 64, x.unit, 128) } end
     return { box("q", 64, x.rows, 128) }, {}
@@ -47,7 +48,6 @@ q.LOADERS = {
   fragments = { reads = { "q_parts" } },
 }
 
--- The same boxes, of rope columns asked for ahead alone: those are loaded into registers. sm90_small_rank.
 q.LOADERS.halves = { reads = { "q_parts" }, cols = 64, maps = q.LOADERS.boxes.maps }
 
 -- Declarations of mlaf_q_words' members in a kernel.
