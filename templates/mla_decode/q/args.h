@@ -13,5 +13,5 @@ struct mlaf_decode_args : mlaf_dense_q_args {
   ${member};
 //@   end
 };
-static_assert(sizeof(mlaf_decode_args) == 192, "differs from mlaf_q_words");
+static_assert(sizeof(mlaf_decode_args) == 192, "differs from runtime/ops/mla_decode/launch.h");
 //@ end
