@@ -114,6 +114,23 @@ static inline void all_verify(const char *const (*variants)[2], size_t n) {
   close_bench(&b);
 }
 
+typedef struct verified {
+  const char *target, *problem, *variant;
+  mlaf_inject inject;
+} verified;
+
+/* Each variant of the list verifies on its target's emulator. */
+static inline void each_verifies(const verified *list, size_t n) {
+  for (const verified *v = list; v < list + n; v++) {
+    bench b;
+    mlaf_verify_result r;
+    open_bench(&b, v->target);
+    if (verdict_of(&b, v->variant, v->problem, NULL, NULL, v->inject, &r)) fail_msg("%s: %s", v->problem, r.detail);
+    assert_true(r.rows > 0);
+    close_bench(&b);
+  }
+}
+
 typedef struct mistake {
   const char *problem, *name, *from, *to;
 } mistake;

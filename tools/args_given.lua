@@ -52,6 +52,12 @@ $unions
 #define $OP_WORDS_FILL \
   $fills
 
+/* Behind the block of a kernel that knows more of Q than one dense tensor; maps are 64-byte aligned. */
+typedef struct mlaf_q_words {
+$qmembers  int32_t more[$qmore];
+} mlaf_q_words;
+#define $OP_Q_POINTERS(a) $qfills
+
 #endif
 ]]
 
@@ -91,5 +97,15 @@ return function(root, op)
         words(w, function(_, word) return word[2] .. ", " end):sub(1, -3))
     end),
   }
+  local q, at = raw.q_words, 0
+  made.qmembers = q.pointers:gsub("(%S+) ?", function(name)
+    at = at + 2
+    return ("  const %s *%s;\n"):format(is[name] and "float" or "void", name)
+  end) .. q.words:gsub("(%S+) ?", function(name)
+    at = at + 1
+    return ("  uint32_t %s;\n"):format(name)
+  end)
+  made.qmore = tostring(16 - at)
+  made.qfills = q.pointers:gsub("%S+", ".%0 = (a)->%0,")
   return (TEXT:gsub("%$(%l+)", made):gsub("%$OP", made.OP))
 end

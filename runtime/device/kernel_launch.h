@@ -55,13 +55,13 @@ enum {
   /* A projection that wants boxes of x with no more rows than there are tokens: a box that reaches beyond its tensor takes longer
    * to copy. */
   MLAF_KERNEL_X_ROWS = 8192,
-  /* A decode kernel whose Q comes in two tensors: mlaf_q_words follow its arguments (ops/mla_decode/launch.h). */
-  MLAF_KERNEL_Q_PARTS = 16384,
+  /* A decode kernel that knows more of Q than one dense tensor: mlaf_q_words follow its arguments (gen/ops/mla_decode/q.lua). */
+  MLAF_KERNEL_Q_WORDS = 16384,
   /* All that a compiler's code object may say. */
   MLAF_KERNEL_KNOWN = MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS | MLAF_KERNEL_MEETS | MLAF_KERNEL_FITS | MLAF_KERNEL_SCALES |
                       MLAF_KERNEL_WANTS_L1 | MLAF_KERNEL_SECOND | MLAF_KERNEL_THIRD | MLAF_KERNEL_INVARIANT |
                       MLAF_KERNEL_LISTS | MLAF_KERNEL_NORMED | MLAF_KERNEL_LIST_TURNS | MLAF_KERNEL_X_ROWS |
-                      MLAF_KERNEL_Q_PARTS
+                      MLAF_KERNEL_Q_WORDS
 };
 
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions, the inner one dense. */

@@ -1,13 +1,11 @@
 // The kernel's launch requirements, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
-// cols, rows, swizzle }), values, and 0 or 1 of: overlaps, turns, meets, fits, invariant. runtime/device/kernel_launch.h says
-// what each means.
+// cols, rows, swizzle }), values, of BITS what it does, flags (more bits). runtime/device/kernel_launch.h says what each means.
 //@ local OF, FIELDS = { ckv = 1, kpe = 2, q = 3, o = 4, w = 5, q_nope = 6, q_pe = 7 },
-//@   { shared = 1, cluster = 1, maps = 1, values = 1 }
-//@ -- and `lists`, `list_turns` and `q_parts`, as the others.
-//@ local BITS, flags = { overlaps = 1, turns = 2, meets = 4, fits = 8, invariant = 512, lists = 1024, list_turns = 4096,
-//@   q_parts = 16384 }, 0
-//@ for name, bit in sorted(BITS) do FIELDS[name], flags = 1, flags + bit * (launch[name] or 0) end
+//@   { shared = 1, cluster = 1, maps = 1, values = 1, flags = 1 }
+//@ local BITS, flags = { overlaps = 1, turns = 2, meets = 4, fits = 8, invariant = 512, lists = 1024, list_turns = 4096 },
+//@   launch.flags or 0
+//@ for name, bit in sorted(BITS) do FIELDS[name], flags = 1, flags + (launch[name] and launch[name] ~= 0 and bit or 0) end
 //@ for key in sorted(launch) do contract(FIELDS[key] ~= nil, "launch has no field %s", key) end
 //@ local cluster, maps, wants = launch.cluster or 1, launch.maps or {}, {}
 //@ if type(cluster) ~= "table" then cluster = { cluster, 1, 1 } end

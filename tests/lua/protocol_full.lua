@@ -67,7 +67,7 @@ for _, rank in ipairs({ 256, 512 }) do
     for _, schedule in ipairs({ "fitted", "splits", "turns" }) do
       for i, cluster in ipairs({ 1, 2, 1, 1, 2 }) do
         local gather, ahead = i == 3, i > 3
-        local plan = loader.require("ops/mla_decode/plans/sm90_many").make(rank, rope, gather)
+        local plan = loader.require("ops/mla_decode/plans/sm90_many").make({ rank = rank, rope = rope, gather = gather })
         local v = { rank = rank, rope = rope, cluster = cluster, schedule = schedule, gather = gather, ahead = ahead }
         local of = not plan.refused and loader.require("ops/mla_decode/protocol/sm90_many").of(plan, v)
         if of then look("sm90_many", plan, { rank = rank, rope = rope }, v, of, gather) end

@@ -21,7 +21,7 @@ return function(loader, entries)
     return kernel
   end
   function of.sm90_many(p, x, gather)
-    return model("sm90_many").of(plan("sm90_many").make(p.rank, p.rope, gather),
+    return model("sm90_many").of(plan("sm90_many").make({ rank = p.rank, rope = p.rope, gather = gather }),
       { rank = p.rank, rope = p.rope, cluster = x.cluster or 1, schedule = x.schedule, gather = gather,
         lists = x.schedule == "lists" or nil })
   end

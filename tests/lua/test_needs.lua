@@ -77,3 +77,20 @@ test("an includer that lacks a name is told which, with the header's line", func
   end
   raises(function() render(full:gsub("STEP", "STEPS")) end, "needs STEP,")
 end)
+
+test("a field of Q stands in its loaders' files alone", function()
+  local q, fields = loader.require("ops/mla_decode/q"), {}
+  for name in loader.sorted(q.LOADERS) do
+    for _, field in ipairs(q.optional(name)) do fields[field] = true end
+  end
+  ok(fields.q_parts, "loaders know q_parts")
+  for _, folder in ipairs({ "templates/mla_decode/", "gen/ops/mla_decode/" }) do
+    for _, path in ipairs(loader.list(folder)) do
+      local name = path:match("[^/]*$")
+      local home = path:find("/q/") or name == "q.lua" or name == "args.lua" or name == "fields.lua"
+      for field in loader.sorted(home and {} or fields) do
+        ok(not T.read(path):find("%f[%w_]" .. field .. "%f[^%w_]"), "%s names %s: q/ and q.lua have what goes by it", path, field)
+      end
+    end
+  end
+end)

@@ -138,26 +138,10 @@ class Case:
         return call
 
 
-def replay_us(graphs, rounds=7, times=5):
-    import torch
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    took = {name: [] for name in graphs}
-    for _ in range(rounds):
-        for name, graph in graphs.items():
-            graph.replay()
-            begin.record()
-            for _ in range(times):
-                graph.replay()
-            end.record()
-            end.synchronize()
-            took[name].append(begin.elapsed_time(end) * 1000 / times / SETS)
-    return {name: statistics.median(t) for name, t in took.items()}
-
-
 def timed(case, lock):
     """us a layer of each form, and how far PyTorch's eager output is from ours."""
     import torch
-    from layer_server import capture
+    from layer_server import capture, replay_us
     eager = [case.forms(w) for w in case.sets]
     torch._dynamo.reset()
     compiled = [tuple(torch.compile(f, dynamic=False) for f in forms) for forms in eager]
@@ -170,7 +154,7 @@ def timed(case, lock):
             graphs[name], outputs[name] = capture(call)
             graphs[name].replay()
             outputs[name] = outputs[name].double()
-        us = replay_us(graphs)
+        us = dict(zip(graphs, (t / SETS for t in replay_us(list(graphs.values()), 7, 5))))
     finally:
         torch.cuda.synchronize()
         fcntl.flock(lock, fcntl.LOCK_UN)

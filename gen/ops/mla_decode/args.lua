@@ -14,6 +14,8 @@
 --   cases    names of the verification cases (runtime/ops/mla_decode/suite.c)
 --   words    24 bytes of the kernel's block, which are 64-bit strides and total_q in other kernels: { name, field, members }. The
 --            first whose field is not 0 counts
+--   q_words  64 bytes behind the block of a kernel that knows more of Q than one dense tensor (gen/ops/mla_decode/q.lua):
+--            pointers, of `given` or any, and words of 32 bits, which prepare.c fills
 --   call_first  members that later versions of mlaf_call began with
 return {
   cases = { "ragged", "deep", "sharp" },
@@ -31,5 +33,6 @@ return {
     { "fp8_q", "fp8_q", "ckv_row_stride total_q kv_scale q_scale" },
     { "cache", "cache", "ckv_row_stride kpe_row_stride kv_scale total_q reserved" },
   },
+  q_words = { pointers = "q_pe", words = "q_token q_head q_pe_token q_pe_head" },
   call_first = "rope_table cache_kpe indices extra_cache q_scale q_pe",
 }

@@ -15,6 +15,16 @@ function partials.bits(family, schedule) return NARROW[family] and SPLITS[schedu
 -- Bytes of a row of `rank` values.
 function partials.row_bytes(rank, bits) return rank * bits // 8 + (bits == 16 and 4 or 0) end
 
+-- A combine family for partial results of 16 bits, by one for those of fp32: NAME_narrow of the same body.
+function partials.narrow(x)
+  local rules = table.move(x.rules, 1, #x.rules, 1, {})
+  rules[#rules + 1] = function(p)
+    if p.rank ~= 512 then return ("partial results of 16 bits have rank 512, not %d"):format(p.rank) end
+  end
+  x.body, x.template, x.rules = x.body or x.template, x.template .. "_narrow", rules
+  return x
+end
+
 -- The combine family for splits of each request; fixed: behind a launch that may have cut its batch, with a request's fixed cost;
 -- kind: "early": behind one split of such a launch, most of its blocks end before that one does where nothing is cut;
 -- "early_once": the same where a cut costs another number if all requests run at once; "early_cluster2" and so on: behind one

@@ -12,8 +12,8 @@ shape.ROTATE_FIELDS = { "causal", "dtype", "heads", "page_size", "q_len", "rank"
 -- The fields in one that reads a cache of 8 bits.
 shape.CACHE_FIELDS = { "cache", "causal", "dtype", "heads", "page_size", "q_len", "rank", "rope" }
 
--- Fields that families may leave out: Q in two tensors; of 8-bit caches queries of 8 bits, too.
-shape.OPTIONAL, shape.CACHE_OPTIONAL = { "q_parts" }, { "fp8_q", "q_parts" }
+-- Fields that kernels with a loader of Q may leave out, and others of the family's own.
+shape.knows = require("ops/mla_decode/q").optional
 
 -- Format of an 8-bit cache by the field's number (gen/formats.lua); nil: 16 bits.
 function shape.cache(p)

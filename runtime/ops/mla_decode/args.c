@@ -125,16 +125,7 @@ static mlaf_status check_optional(const mlaf_problem *p, const mlaf_execute_args
 
 /* Checks Q in two tensors, and that no other problem has one. */
 static mlaf_status check_parts(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
-  const struct {
-    const char *name;
-    int64_t value, least;
-  } strides[] = {
-      {"q_head_stride", mlaf_q_head_stride(a->q_head_stride, p->rank), p->heads > 1 ? p->rank : 0},
-      {"q_token_stride", mlaf_q_token_stride(p, a->q_token_stride, a->q_head_stride, p->rank), a->total_q > 1 ? p->rank : 0},
-      {"q_pe_head_stride", mlaf_q_head_stride(a->q_pe_head_stride, p->rope), p->heads > 1 ? p->rope : 0},
-      {"q_pe_token_stride", mlaf_q_token_stride(p, a->q_pe_token_stride, a->q_pe_head_stride, p->rope),
-       a->total_q > 1 ? p->rope : 0},
-  };
+  static const char *const names[] = {"q_head_stride", "q_token_stride", "q_pe_head_stride", "q_pe_token_stride"};
   if (!p->q_parts && (a->q_pe || a->q_token_stride || a->q_head_stride || a->q_pe_token_stride || a->q_pe_head_stride))
     return mlaf_fail(err, MLAF_E_ARG, "q_pe is %p, must be NULL, and strides of Q 0: Q of the problem is one dense tensor; plan "
                      "with q_parts", a->q_pe);
@@ -142,10 +133,13 @@ static mlaf_status check_parts(const mlaf_problem *p, const mlaf_execute_args *a
   if (!a->q_pe || (uintptr_t)a->q_pe % POINTER_ALIGN)
     return mlaf_fail(err, MLAF_E_ARG, "q_pe is %p, must be a %d-byte aligned tensor of Q's rope columns: the problem has q_parts",
                      a->q_pe, POINTER_ALIGN);
-  for (size_t i = 0; i < sizeof strides / sizeof *strides; i++)
-    if (strides[i].value < strides[i].least || strides[i].value % STRIDE_MULTIPLE || strides[i].value >= Q_STRIDE_MAX)
-      return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be a multiple of %d in %lld..%lld", strides[i].name,
-                       (long long)strides[i].value, STRIDE_MULTIPLE, (long long)strides[i].least, (long long)Q_STRIDE_MAX - 1);
+  for (int i = 0; i < 4; i++) {
+    const mlaf_q_part q = mlaf_q_part_of(p, a, i / 2);
+    const int64_t value = i % 2 ? q.token : q.head, least = (i % 2 ? a->total_q : p->heads) > 1 ? q.columns : 0;
+    if (value < least || value % STRIDE_MULTIPLE || value >= Q_STRIDE_MAX)
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be a multiple of %d in %lld..%lld", names[i], (long long)value,
+                       STRIDE_MULTIPLE, (long long)least, (long long)Q_STRIDE_MAX - 1);
+  }
   return MLAF_OK;
 }
 

@@ -277,7 +277,7 @@ static mlaf_status alloc_given(mlaf_decode_data *d, mlaf_err *err) {
     const mlaf_given *g = &mlaf_decode_given[i];
     const size_t bytes = mlaf_given_bytes(g, &d->problem, &d->args);
     void **const at = (void **)mlaf_given_place(g, &d->args);
-    st = mlaf_given_draw(g, &d->problem, g->timing, &d->given[i], err);
+    st = mlaf_given_draw(g, &d->problem, &d->args, g->timing, &d->given[i], err);
     if (!st && d->given[i]) st = ops->mem_alloc(d->dev, bytes, at, err);
     if (!st && d->given[i]) st = ops->mem_write(d->dev, *at, d->given[i], bytes, err);
   }

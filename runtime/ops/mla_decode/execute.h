@@ -19,7 +19,7 @@ enum { MLAF_ROPE_TABLE_ALIGN = 16 };
 
 /* Contents of mlaf_prepared.parameters. */
 typedef struct mlaf_decode_parameters {
-  mlaf_decode_args decode; /* with the maps behind it one parameter block, of Q in two tensors with mlaf_q_words between */
+  mlaf_decode_args decode; /* with the maps behind it one parameter block, mlaf_q_words between if the kernel says so */
   union {
     unsigned char maps[MLAF_MAPS_MAX][MLAF_MAP_BYTES];
     struct {
@@ -63,10 +63,17 @@ static inline mlaf_problem mlaf_decode_problem(const mlaf_bound *b) { return mla
 int64_t mlaf_ckv_stride(const mlaf_problem *p, const mlaf_execute_args *a);
 int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a);
 
-/* Strides of Q's tensors in elements, the default where the caller left them 0; columns: of the tensor. */
-static inline int64_t mlaf_q_head_stride(int64_t head, int32_t columns) { return head ? head : columns; }
-static inline int64_t mlaf_q_token_stride(const mlaf_problem *p, int64_t token, int64_t head, int32_t columns) {
-  return token ? token : p->heads * mlaf_q_head_stride(head, columns);
+/* One of Q's two tensors, with strides in elements, the defaults where the caller left them 0. */
+typedef struct mlaf_q_part {
+  const void *data;
+  int64_t columns, token, head;
+} mlaf_q_part;
+static inline mlaf_q_part mlaf_q_part_of(const mlaf_problem *p, const mlaf_execute_args *a, bool pe) {
+  mlaf_q_part q = {a->q, p->rank, a->q_token_stride, a->q_head_stride};
+  if (pe) q = (mlaf_q_part){a->q_pe, p->rope, a->q_pe_token_stride, a->q_pe_head_stride};
+  if (!q.head) q.head = q.columns;
+  if (!q.token) q.token = p->heads * q.head;
+  return q;
 }
 
 /* Bytes from page to page of a pool in pages of `tokens`, the default where the caller left them 0. */

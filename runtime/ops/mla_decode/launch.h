@@ -55,15 +55,8 @@ typedef struct mlaf_decode_args {
   int32_t splits;                   /* gridDim.y */
   float scale_log2e;                /* softmax scale * log2(e) */
   int32_t batch;                    /* B = gridDim.z before any remap */
-} mlaf_decode_args;
-
-/* Q in two tensors, for a kernel that says MLAF_KERNEL_Q_PARTS: behind its arguments, whose q has columns [0, R) of each row.
- * Strides count 16 bytes. */
-typedef struct mlaf_q_words {
-  const void *q_pe; /* columns [R, R+P) */
-  uint32_t q_token, q_head, q_pe_token, q_pe_head;
-  int32_t more[10]; /* maps are 64-byte aligned */
-} mlaf_q_words;
+} mlaf_decode_args; /* where Q is two tensors, q has columns [0, R) of each row, and q_pe of mlaf_q_words behind it the others;
+                     * strides there count 16 bytes */
 
 /* Index lists, for a kernel that says MLAF_KERNEL_LISTS: qo_indptr is the sinks' address or NULL, and this bit, which is in no
  * address of tables, request t is query token t, kv_indices are the lists' rows of the cache, of which those outside
@@ -142,7 +135,7 @@ typedef enum mlaf_map_of { MLAF_MAP_CKV = 1, MLAF_MAP_KPE, MLAF_MAP_Q, MLAF_MAP_
 /* Bytes of the parameter block of a kernel that takes `args_size` bytes unless it FITS. */
 static inline uint32_t mlaf_launch_block_size(const mlaf_kernel_launch *l, uint32_t args_size) {
   if (l->flags & MLAF_KERNEL_FITS) args_size = sizeof(mlaf_decode_args);
-  if (l->flags & MLAF_KERNEL_Q_PARTS) args_size += sizeof(mlaf_q_words);
+  if (l->flags & MLAF_KERNEL_Q_WORDS) args_size += sizeof(mlaf_q_words);
   if (l->values) args_size = sizeof(mlaf_values_args);
   return args_size + l->n_maps * MLAF_MAP_BYTES;
 }

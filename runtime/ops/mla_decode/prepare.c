@@ -145,11 +145,9 @@ static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute
 
 /* Elements are 16-bit, and 8 are what strides count. */
 static mlaf_q_words q_words(const mlaf_problem *p, const mlaf_execute_args *a) {
-  return (mlaf_q_words){.q_pe = a->q_pe,
-                        .q_token = (uint32_t)(mlaf_q_token_stride(p, a->q_token_stride, a->q_head_stride, p->rank) / 8),
-                        .q_head = (uint32_t)(mlaf_q_head_stride(a->q_head_stride, p->rank) / 8),
-                        .q_pe_token = (uint32_t)(mlaf_q_token_stride(p, a->q_pe_token_stride, a->q_pe_head_stride, p->rope) / 8),
-                        .q_pe_head = (uint32_t)(mlaf_q_head_stride(a->q_pe_head_stride, p->rope) / 8)};
+  const mlaf_q_part q = mlaf_q_part_of(p, a, false), pe = mlaf_q_part_of(p, a, true);
+  return (mlaf_q_words){MLA_DECODE_Q_POINTERS(a) .q_token = (uint32_t)(q.token / 8), .q_head = (uint32_t)(q.head / 8),
+                        .q_pe_token = (uint32_t)(pe.token / 8), .q_pe_head = (uint32_t)(pe.head / 8)};
 }
 
 /* Rewrites the arguments in place for kernels whose block has other words (gen/ops/mla_decode/args.lua): checked strides fit 32
@@ -196,19 +194,18 @@ static void put_lists(uint32_t splits, const mlaf_execute_args *a, mlaf_decode_a
 
 /* One of Q's two tensors: a head's rows of all tokens lie a stride apart, a token's rows of all heads another. */
 static mlaf_tensor q_part(const mlaf_problem *p, const mlaf_execute_args *a, const mlaf_map_want *want) {
-  const mlaf_q_words q = q_words(p, a);
-  const bool pe = want->of == MLAF_MAP_Q_PE;
+  const mlaf_q_part q = mlaf_q_part_of(p, a, want->of == MLAF_MAP_Q_PE);
   const uint32_t heads = (uint32_t)p->heads, whole = want->rows % heads == 0 ? want->rows / heads : 0;
-  return (mlaf_tensor){.data = pe ? a->q_pe : a->q,
-                       .cols = (uint64_t)(pe ? p->rope : p->rank),
+  return (mlaf_tensor){.data = q.data,
+                       .cols = (uint64_t)q.columns,
                        .rows = heads,
-                       .row_stride = (uint64_t)(pe ? q.q_pe_head : q.q_head) * 16,
+                       .row_stride = (uint64_t)q.head * 2,
                        .box_cols = want->cols,
                        .box_rows = whole ? heads : want->rows,
                        .swizzle = want->swizzle,
                        .box_slices = whole ? whole : 1,
                        .slices = (uint64_t)a->total_q,
-                       .slice_stride = (uint64_t)(pe ? q.q_pe_token : q.q_token) * 16};
+                       .slice_stride = (uint64_t)q.token * 2};
 }
 
 /* The tensor a map wants (which one was checked when the code object was read); no data: there is nothing to copy. */
@@ -335,13 +332,13 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   out->n = 0;
   if (!a->total_q) return MLAF_OK;
   fill_decode(b, splits, a, &with->decode);
-  const bool parts = decode_of(b)->launch.flags & MLAF_KERNEL_Q_PARTS;
-  mlaf_status st = fill_maps(b, decode_of(b), a, &with->decode, parts ? with->maps_behind_q : with->maps, err);
+  const bool q_behind = decode_of(b)->launch.flags & MLAF_KERNEL_Q_WORDS;
+  mlaf_status st = fill_maps(b, decode_of(b), a, &with->decode, q_behind ? with->maps_behind_q : with->maps, err);
   if (!st && mlaf_decode_goes_on(b)) st = fill_maps(b, combine_of(b), a, &with->decode, with->maps_behind, err);
   if (st) return st;
   fill_behind(b, a, &with->decode, &with->behind);
   const mlaf_problem problem = mlaf_decode_problem(b);
-  if (parts) with->q = q_words(&problem, a);
+  if (q_behind) with->q = q_words(&problem, a);
   narrow(&problem, a, &with->decode);
   if (a->indices) put_lists(splits, a, &with->decode);
   if (a->indices && mlaf_decode_format(&problem, false)->pools) put_extra_lists(splits, a, &with->decode);

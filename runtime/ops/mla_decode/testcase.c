@@ -26,11 +26,12 @@ static mlaf_status check_spec(const mlaf_case_spec *s, mlaf_err *err) {
   return MLAF_OK;
 }
 
-mlaf_status mlaf_given_draw(const mlaf_given *g, const mlaf_problem *p, float value, float **out, mlaf_err *err) {
-  const int32_t n = mlaf_given_number(p, g->columns_at);
+mlaf_status mlaf_given_draw(const mlaf_given *g, const mlaf_problem *p, const mlaf_execute_args *a, float value, float **out,
+                            mlaf_err *err) {
+  const size_t bytes = mlaf_given_bytes(g, p, a);
   if (value == 0 || !mlaf_given_wanted(g, p)) return MLAF_OK;
-  if (!(*out = malloc((size_t)n * sizeof **out))) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %s", g->name);
-  for (int32_t i = 0; i < n; i++) (*out)[i] = value * (1 + (float)(i * 5 % 8) / 8); /* neighbours differ */
+  if (!(*out = malloc(bytes))) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %s", g->name);
+  for (size_t i = 0; i < bytes / sizeof **out; i++) (*out)[i] = value * (1 + (float)(i * 5 % 8) / 8); /* neighbours differ */
   return MLAF_OK;
 }
 
@@ -67,8 +68,9 @@ static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poiso
   x->ckv = t->ckv;
   x->kpe = split ? t->kpe : t->ckv + mlaf_decode_bytes(p, f->rope_at) / 2;
   mlaf_status st = MLAF_OK;
+  const mlaf_execute_args counts = {.total_q = x->total_q};
   for (int i = 0; !st && i < MLAF_GIVEN; i++) {
-    st = mlaf_given_draw(&mlaf_decode_given[i], p, s->given[i], &t->given[i], err);
+    st = mlaf_given_draw(&mlaf_decode_given[i], p, &counts, s->given[i], &t->given[i], err);
     x->given[i] = t->given[i];
   }
   return st;

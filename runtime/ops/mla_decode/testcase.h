@@ -54,5 +54,6 @@ typedef struct mlaf_testcase {
  * request can carry it. */
 mlaf_status mlaf_testcase_make(const mlaf_case_spec *spec, mlaf_inject inject, mlaf_testcase **out, mlaf_err *err);
 void mlaf_testcase_free(mlaf_testcase *t);
-/* Numbers of a tensor of one row, which begin with `value`; *out stays NULL where the problem has none, or that is 0. */
-mlaf_status mlaf_given_draw(const mlaf_given *g, const mlaf_problem *p, float value, float **out, mlaf_err *err);
+/* Numbers of a tensor, which begin with `value`; *out stays NULL where the problem has none, or that is 0. a: counts of rows. */
+mlaf_status mlaf_given_draw(const mlaf_given *g, const mlaf_problem *p, const mlaf_execute_args *a, float value, float **out,
+                            mlaf_err *err);

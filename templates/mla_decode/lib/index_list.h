@@ -8,7 +8,8 @@
 // pools: a token may have a second list, of another pool, whose chunks of 64 come behind those of the first, and whose entries
 // have bit 31 in the table (mla_decode/lib/pools.h). Addresses of that list and of its length lie where a launch has no outputs.
 //
-//@ -- fitted: the schedule; meets: parts may meet (work.h); entries: of the table; barrier: named, of the producers' 128 threads.
+//@ -- fitted: the schedule; meets: parts may meet (work.h); entries: of the table; barrier: named, of the producers' 128 threads;
+//@ -- q: gen/ops/mla_decode/q.lua.
 //@ needs("C", "H", "LIST_AT", "LIST_COUNTS_AT", "LOG2E", "N", "SINKS_AT")
 //@ if pools then needs("EXTRA_POOL", "R", "ROPE") end
 constexpr int LIST = ${entries}, LIST_EACH = LIST / 128; // entries at once: of a block, of a thread
@@ -97,7 +98,7 @@ MLAF_DEV void look_ahead_in_list(const mlaf_decode_args& a) {
   constexpr int Q_BYTES = 2 * (R + ROPE); // of a row
   if (lane == 0 && row0 < H) fetch_bytes(a.q + ((i64)request * H + row0) * Q_BYTES, smaller(H - row0, N) * Q_BYTES);
 //@ else
-  ${optional("q_parts") == 1 and "" or "if (lane == 0) "}fetch_q(a, (i64)request * H + blockIdx.x * N, N);
+  ${q.one_lane}fetch_q(a, (i64)request * H + blockIdx.x * N, N);
 //@ end
 }
 

@@ -8,12 +8,12 @@
 // Which block computes which part depends on the batch, which changes no bits: the parts of all requests, one request after the
 // other, are dealt out to the blocks of the launch in turns.
 //
-// Plain C, so that a test can run it on the host, with constants of its own. The includer has u32 and MLAF_DEV, and hands over
-// least, knee and wide (gen/ops/mla_decode/plans/invariant.lua).
+// Plain C, so that a test can run it on the host, with constants of its own. The includer has u32 and MLAF_DEV.
+//@ local own = require("ops/mla_decode/plans/invariant").cut(heads * q_len)
 enum { OWN_GRAIN = 64 };     // tokens: parts begin at multiples of it
 enum { OWN_PARTS_BITS = 6 }; // a request has fewer parts than 2^6
 #ifndef OWN_LEAST
-enum { OWN_LEAST = ${least}, OWN_KNEE = ${knee}, OWN_WIDE = ${wide} };
+enum { OWN_LEAST = ${own.least}, OWN_KNEE = ${own.knee}, OWN_WIDE = ${own.wide} };
 #endif
 
 MLAF_DEV u32 own_grains(int tokens) { return ((u32)tokens + OWN_GRAIN - 1) / OWN_GRAIN; }

@@ -5,7 +5,7 @@
 //   warp 0          packs the entries that are there into the ring of tables, 64 to a block
 //   warpgroup 3     counts those of the first list, since math must know how many blocks come; then copies, as from page lists
 //   warp 3          Q, sinks, and what others must know of a piece; counts the next list while math is at one
-//@ needs("ALL", "CHECKED_AT", "COUNTED", "COUNTS_AT", "H", "LAST_EMPTY_AT", "LOG2E", "MANY", "MAP_Q", "PART",
+//@ needs("ALL", "CHECKED_AT", "COUNTED", "COUNTS_AT", "H", "LAST_EMPTY_AT", "LOG2E", "MANY", "PART",
 //@   "Q_EMPTY_AT", "ROWS", "SINKS_AT", "SLICES")
 //@ include("mla_decode/lib/list_share.h", { pools = false, fitted = fitted })
 constexpr int COUNT_AT_ONCE = 8; // entries that a thread has under way
@@ -13,11 +13,7 @@ constexpr int COUNT_AT_ONCE = 8; // entries that a thread has under way
 // Asks for what a block reads first, before the launch before is over: by 64 threads of math. A length is not known yet.
 MLAF_DEV void look_ahead_in_list(const mlaf_decode_args& a, const mlaf_tensor_map* q, int thread) {
   const int topk = list_topk(a), place = list_place(32 * (thread - 32));
-//@ if q_parts then
-  if (thread < SLICES) fetch_q_box(q, thread, (int)blockIdx.z * H + 64 * blockIdx.x, ROWS);
-//@ else
-  if (thread < SLICES) fetch_box(q, 64 * thread, (int)blockIdx.z * H + 64 * blockIdx.x);
-//@ end
+  if (thread < SLICES) ${boxes.fetch("q", "thread", "(int)blockIdx.z * H + 64 * blockIdx.x", "ROWS")};
   if (thread >= 32 && !a.kv_indptr && place < topk)
     fetch_line(a.kv_indices + (i64)blockIdx.z * (topk + (int)((u64)a.kv_last_page_lens >> 40)) + place);
 }
@@ -133,8 +129,8 @@ MLAF_DEV void say_lists(const loader& l, facts* f) {
     token += gridDim.z;
     const bool more = token < a.batch;
     const int row = token * H + row0;
-//@ if not q_parts then -- registers end
-    if (more && l.lane < ALL) fetch_box(&l.p.maps[MAP_Q], 64 * l.lane, row);
+//@ if q.hint then
+    if (more && l.lane < ALL) ${boxes.fetch("l.p.maps", "l.lane", "row", "ROWS")};
 //@ end
     const int tokens = more ? count_entries(a, list_of(a, token), l.lane, 32) : 0;
     barrier_wait(l.shared + Q_EMPTY_AT, k & 1);

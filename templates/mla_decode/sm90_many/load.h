@@ -1,8 +1,8 @@
 // The loaders of the many-rows Hopper kernel: a warp each for the left half, the right half, rope, and Q with what others must
 // know of a piece. The includer has the constants of the kernel.
 //@ needs("AHEAD", "ALL", "ASK", "BOX", "BOXES", "BUFFER", "CHECKED_AT", "EMPTY_AT", "EVICT_FIRST", "EVICT_NORMAL", "FULL_AT",
-//@   "H", "KV_AT", "LAST_EMPTY_AT", "MANY", "MAP_CKV", "MAP_KPE", "MAP_Q", "MAP_Q_FEW", "MAP_Q_ROPE", "NEAR_END_AT",
-//@   "OWN_BUFFERS", "P_AT", "QUARTER", "Q_AT", "Q_EMPTY_AT", "Q_FULL_AT", "Q_LEN", "Q_SLICES", "R", "ROPE", "ROPE_BYTES",
+//@   "H", "KV_AT", "LAST_EMPTY_AT", "MANY", "MAP_CKV", "MAP_KPE", "NEAR_END_AT",
+//@   "OWN_BUFFERS", "QUARTER", "Q_EMPTY_AT", "Q_FULL_AT", "Q_LEN", "R", "ROPE", "ROPE_BYTES",
 //@   "ROWS", "SLICE", "SLICES")
 
 // The cache leaves L2 first, but not where it is read again and again: by more than two blocks with other rows of the request
@@ -173,26 +173,7 @@ MLAF_DEV void load_cache(const loader& l, walk& w) {
 }
 //@ end
 
-MLAF_DEV void load_q(const loader& l, int row) {
-//@ if q_parts then
-  if (l.lane < Q_SLICES)
-    copy_q(l.shared + Q_AT + l.lane * SLICE, l.p.maps, l.lane, row, q_rows(), 128, l.shared + Q_FULL_AT);
-//@ else
-  if (l.lane < Q_SLICES)
-    copy_box(l.shared + Q_AT + l.lane * SLICE, &l.p.maps[q_rows() < ROWS ? MAP_Q_FEW : MAP_Q], 64 * l.lane, row,
-             l.shared + Q_FULL_AT);
-//@ end
-}
-// Q's last slice, and with it the piece is handed over. Row -1: there is none.
-MLAF_DEV void load_last(const loader& l, int row) {
-  const u32 full = l.shared + Q_FULL_AT;
-//@ if q_parts then
-  if (row >= 0) copy_q(l.shared + P_AT, l.p.maps, Q_SLICES, row, ROWS, 2 * ROPE, full);
-//@ else
-  if (row >= 0) copy_box(l.shared + P_AT, &l.p.maps[ROPE > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, row, full);
-//@ end
-  barrier_expect(full, row >= 0 ? Q_SLICES * 128 * q_rows() + (ROPE > 0 ? ROPE_BYTES : SLICE) : 0);
-}
+//@ include("mla_decode/q/slices.h", { q = q })
 
 // Piece k is handed over: its facts to where the math warps look for them, and a copy for its end, when the next one is there.
 static_assert(sizeof(facts) == 40, "gen/ops/mla_decode/plans/sm90_many.lua and finish() count so many bytes");
@@ -270,12 +251,8 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
     }
     barrier_wait(l.shared + NEAR_END_AT, k & 1);
     __syncwarp();
-//@ if q_parts then
-//@   if q_hint then -- else registers end
-    if (row >= 0 && l.lane < ALL) fetch_q_box(l.p.maps, l.lane, row, ROWS);
-//@   end
-//@ else
-    if (row >= 0 && l.lane < ALL) fetch_box(&l.p.maps[MAP_Q], 64 * l.lane, row);
+//@ if q.hint then
+    if (row >= 0 && l.lane < ALL) ${boxes.fetch("l.p.maps", "l.lane", "row", "ROWS")};
 //@ end
     barrier_wait(l.shared + Q_EMPTY_AT, k & 1);
     __syncwarp();

@@ -151,7 +151,7 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int wa
 }
 //@ if lists then
 
-//@   include("mla_decode/lib/index_list.h", { fitted = fitted, meets = false, entries = plan.list, barrier = "LISTED",
+//@   include("mla_decode/lib/index_list.h", { q = q, fitted = fitted, meets = false, entries = plan.list, barrier = "LISTED",
 //@     pools = false })
 // The rows that an index list names, by all warps: those that copy, and the one that says what the block works on. Rows behind
 // the end repeat the last one.

@@ -3,9 +3,7 @@
 // slab for 64 columns.
 //@ -- scales: 0 where the rope columns are bytes, too. Else they are of the problem's type, and so is Q there, in its own order;
 //@ -- 7: the rank's last columns are, from CODES on.
-//@ -- from: where Q's first row lies, an expression; of: the parameter of take_q() that it needs, or ""; least: threads of a row
-//@ -- where there are more than 16. parts: Q is two tensors, of which "rows" are read
-//@ -- from `row` on (mla_decode/lib/q_parts.h), or "boxes" of 256 columns at `from`, then one of rope columns.
+//@ -- rows_of_q: where Q's rows lie (mla_decode/q/bytes.h); least: threads of a row where there are more than 16.
 //@ needs("N", "Q_AT", "Q_SLAB", "R", "ROPE", "ROWS_AT")
 constexpr int Q_ROW = 2 * (R + ROPE), Q_BLOCKS = (R + ROPE) / 16; // of 16 columns
 constexpr int Q_THREADS = N <= 8 ? 32 : N <= 16 ? 16 : ${least}, Q_EACH = (Q_BLOCKS + Q_THREADS - 1) / Q_THREADS; // of a row
@@ -19,26 +17,18 @@ MLAF_DEV u32 pack_f16(float lo, float hi) {
 
 // By 256 threads; `rows`: of the piece. Behind it Q is ready, and so are the factors of scores (from ROWS_AT on). Of eight
 // threads four read a block's second half first: they ask for the same banks else.
-MLAF_DEV void take_q(char* base, ${of}int rows, float scale) {
+MLAF_DEV void take_q(char* base, ${rows_of_q.of}int rows, float scale) {
   const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
   uint4 x[Q_EACH][2];
   float top = 0.0f;
-//@ if parts == "rows" then
-  const char* const latent = q_latent_row(a, row + n);
-  const char* const rope = q_rope_row(a, row + n) - 2 * R;
-//@ end
-//@ local at = from .. " + n * Q_ROW"
-//@ if parts == "rows" then at = "(k < R / 16 ? latent : rope)"
-//@ elseif parts then
-//@   at = from .. " + (k < R / 16 ? k / 16 * (512 * N - 512) + n * 512 : R * 2 * (N - 1) + n * 2 * ROPE)"
-//@ end
+//@ rows_of_q.begin()
 #pragma unroll
   for (int j = 0; j < Q_EACH; j++)
 #pragma unroll
     for (int i = 0; i < 2; i++) {
       const int k = first + Q_THREADS * j;
       x[j][i] = make_uint4(0, 0, 0, 0);
-      if (n < rows && k < Q_BLOCKS) x[j][i] = *(const uint4*)(${at} + 32 * k + 16 * (i ^ second));
+      if (n < rows && k < Q_BLOCKS) x[j][i] = *(const uint4*)(${rows_of_q.row_at} + 32 * k + 16 * (i ^ second));
       top = larger_of(x[j][i].x, larger_of(x[j][i].y, larger_of(x[j][i].z, larger_of(x[j][i].w, top))));
     }
   const u32 exponent = bits_of(max_over_lanes<1, Q_THREADS>(top)) >> 23;

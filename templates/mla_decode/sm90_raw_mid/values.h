@@ -156,7 +156,7 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, char* base, u32 smem) {
     // A list's rows follow from the block: its Q is taken while the list is read.
     const bool early = k == 0 && reads_list(a);
     const int row0 = blockIdx.x * N;
-    if (early) ${take:format("((i64)blockIdx.z * H + row0)")}smaller(H - row0, N), scale);
+    if (early) ${take("((i64)blockIdx.z * H + row0)")}smaller(H - row0, N), scale);
 //@ end
     barrier_wait(smem + FULL_Q_AT, k & 1);
     if (((const facts*)(base + FACTS_AT))->none) return;
@@ -164,7 +164,7 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, char* base, u32 smem) {
 //@ if early then
     if (!early)
 //@ end
-    ${take:format("w.row")}w.rows, scale);
+    ${take("w.row")}w.rows, scale);
     fence_async();
     named_sync(Q_READY, MATH);
     float o[HALF][N / 2];

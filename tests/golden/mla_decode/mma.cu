@@ -123,7 +123,15 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_
   }
 
   const char* q = a.q + out_row * (2 * (R + ROPE));
-// [9 more lines of templates/mla_decode/mma.cu.in]
+  for (int i = thread; i < ROWS * CHUNKS; i += 32 * WARPS) {
+    const int r = i / CHUNKS, c = i % CHUNKS;
+    const bool real = first_row + r < live;
+    copy16(q_at + r * PITCH + 16 * c, real ? q + (i64)r * (2 * (R + ROPE)) + 16 * c : a.q, real);
+  }
+  bool bad = false;
+  const int count = s.end > s.begin ? (s.end - s.begin + TILE - 1) / TILE : 0;
+#pragma unroll
+  for (int d = 0; d < STAGES - 1; d++) {
     const u32 row = find_row(s, d, warp, lane, bad);
     if (d < count) copy_tile(s, row, tiles_at + d * TILE * PITCH, warp, lane);
     end_copy_group();

@@ -132,7 +132,12 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 // [46 more lines of templates/mla_decode/sm90_few/work.h]
 
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
-// [11 more lines of templates/mla_decode/sm90_few/look_ahead.h]
+  const i64 left = a.total_q * H - row;
+  if (row >= 0 && left > 0) fetch_bytes(a.q + row * (2 * (R + ROPE)), (left < rows ? (int)left : rows) * (2 * (R + ROPE)));
+}
+
+MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
+// [6 more lines of templates/mla_decode/sm90_few/look_ahead.h]
   if (lane == 0) fetch_q(a, (i64)q_begin * H + blockIdx.x * N, N);
 }
 

@@ -188,14 +188,23 @@ struct loader {
   }
 // [9 more lines of templates/mla_decode/sm90_many/load.h]
   for (u32 k = 0; next_piece(l.p.a, w, x); k++) {
-// [7 more lines of templates/mla_decode/sm90_many/load.h]
-    copy_box(l.shared + Q_AT + l.lane * SLICE, &l.p.maps[q_rows() < ROWS ? MAP_Q_FEW : MAP_Q], 64 * l.lane, row,
-             l.shared + Q_FULL_AT);
+    load_piece(l, x, k, used);
+    if (!MANY) return;
+  }
 }
-MLAF_DEV void load_last(const loader& l, int row) {
-  const u32 full = l.shared + Q_FULL_AT;
+
+MLAF_DEV void load_q(const loader& l, int row) {
+  if (l.lane < Q_SLICES)
+// [5 more lines of templates/mla_decode/q/slices.h]
   if (row >= 0) copy_box(l.shared + P_AT, &l.p.maps[ROPE > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, row, full);
-// [8 more lines of templates/mla_decode/sm90_many/load.h]
+  barrier_expect(full, row >= 0 ? Q_SLICES * 128 * q_rows() + (ROPE > 0 ? ROPE_BYTES : SLICE) : 0);
+}
+
+static_assert(sizeof(facts) == 40, "gen/ops/mla_decode/plans/sm90_many.lua and finish() count so many bytes");
+MLAF_DEV void tell(facts* f, u32 k, const facts& x) {
+  f[0] = x;
+  f[2 + (k & 1)] = x;
+}
 
 MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
   piece x;
@@ -224,7 +233,8 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
     barrier_wait(l.shared + NEAR_END_AT, k & 1);
     __syncwarp();
     if (row >= 0 && l.lane < ALL) fetch_box(&l.p.maps[MAP_Q], 64 * l.lane, row);
-// [11 more lines of templates/mla_decode/sm90_many/load.h]
+    barrier_wait(l.shared + Q_EMPTY_AT, k & 1);
+// [10 more lines of templates/mla_decode/sm90_many/load.h]
   }
 }
 struct rows_state {

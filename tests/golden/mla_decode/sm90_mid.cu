@@ -148,7 +148,11 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int wa
       *(facts*)(base + FACTS_AT + sizeof(facts) * (k & 1)) =
           {more ? tiles_of(w) : -1, w.begin, w.end, w.tokens, w.n, w.row0, w.rows, w.bad, w.row, w.part};
       barrier_expect(smem + Q_FULL, more ? NB * N * 128 : 0);
-// [5 more lines of templates/mla_decode/sm90_mid.cu.in]
+      if (more)
+        for (int b = 0; b < NB; b++)
+          copy_box(smem + Q_AT + b * (N * 128), p.maps + MAP_Q, 64 * column_of(b), (int)w.row, smem + Q_FULL);
+    }
+    __syncwarp();
     if (!more) return;
 // [142 more lines of templates/mla_decode/sm90_mid.cu.in]
     store_4(smem + INVERSE_AT + 4 * (N * (k & 1) + n), sum == 0.0f ? 0.0f : 1.0f / sum); // no token seen: O = 0

@@ -106,10 +106,7 @@ MLAF_DEV float larger_of(u32 x, float than) { return fmaxf(than, fmaxf(fabsf(unp
 
 MLAF_DEV void take_q(char* base, int rows, float scale) {
   const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
-  uint4 x[Q_EACH][2];
-  float top = 0.0f;
-#pragma unroll
-// [5 more lines of templates/mla_decode/sm90_raw/query.h]
+// [8 more lines of templates/mla_decode/sm90_raw/query.h]
       if (n < rows && k < Q_BLOCKS) x[j][i] = *(const uint4*)(base + RAW_Q_AT + n * Q_ROW + 32 * k + 16 * (i ^ second));
       top = larger_of(x[j][i].x, larger_of(x[j][i].y, larger_of(x[j][i].z, larger_of(x[j][i].w, top))));
 // [16 more lines of templates/mla_decode/sm90_raw/query.h]
@@ -134,7 +131,12 @@ MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
 MLAF_DEV void announce(const mlaf_decode_args& a, char* base, u32 smem, int k, const work& w, const place& at, bool none) {
   const int bytes = none ? 0 : w.rows * Q_ROW;
   barrier_wait(smem + EMPTY_Q_AT, (k & 1) ^ 1);
-// [6 more lines of templates/mla_decode/sm90_raw.cu.in]
+  if ((threadIdx.x & 31) == 0) {
+    facts_of(base, 0) = {w, at, none};
+    barrier_expect(smem + FULL_Q_AT, bytes);
+    if (bytes > 0) copy_bytes(smem + RAW_Q_AT, a.q + w.row * Q_ROW, bytes, smem + FULL_Q_AT);
+  }
+  __syncwarp();
 }
 
 // [templates/mla_decode/sm90_raw/bytes.h]

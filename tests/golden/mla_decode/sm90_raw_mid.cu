@@ -71,7 +71,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     }
 // [52 more lines of tests/golden/mla_decode/sm90_mid.cu]
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
-// [6 more lines of templates/mla_decode/sm90_few/look_ahead.h]
+// [6 more lines of tests/golden/mla_decode/sm90_few.cu]
   if (lane == 0) fetch_line(a.kv_last_page_lens + request);
 // [5 more lines of tests/golden/mla_decode/sm90_few.cu]
 MLAF_DEV int token_at(int position) { return position; }
@@ -89,7 +89,7 @@ MLAF_DEV float larger_of(u32 x, float than) { return fmaxf(than, fmaxf(fabsf(unp
 
 MLAF_DEV void take_q(char* base, const char* q, int rows, float scale) {
   const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
-// [8 more lines of tests/golden/mla_decode/sm90_raw.cu]
+// [8 more lines of templates/mla_decode/sm90_raw/query.h]
       if (n < rows && k < Q_BLOCKS) x[j][i] = *(const uint4*)(q + n * Q_ROW + 32 * k + 16 * (i ^ second));
       top = larger_of(x[j][i].x, larger_of(x[j][i].y, larger_of(x[j][i].z, larger_of(x[j][i].w, top))));
 // [29 more lines of tests/golden/mla_decode/sm90_raw.cu]

@@ -83,12 +83,24 @@ MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
 struct ring {
 // [48 more lines of templates/mla_decode/sm90_small_rank.cu.in]
       if (more && lane < ALL) fetch_box(&p.maps[MAP_Q], 64 * lane, (int)x.row);
-// [7 more lines of templates/mla_decode/sm90_small_rank.cu.in]
+      barrier_wait(shared + Q_EMPTY_AT, (k - 1) & 1);
+// [6 more lines of templates/mla_decode/sm90_small_rank.cu.in]
       for (int i = 0; i < SLICES && more; i++) copy_box(shared + Q_AT + i * Q_SLICE, &p.maps[MAP_Q], 64 * i, (int)x.row, full);
-// [37 more lines of templates/mla_decode/sm90_small_rank.cu.in]
+    }
+// [36 more lines of templates/mla_decode/sm90_small_rank.cu.in]
 
 MLAF_DEV void load_q_rope(const math& c, const char* q, q_rope& to) {
-// [206 more lines of templates/mla_decode/sm90_small_rank.cu.in]
+  const int row = 64 * c.wg + 16 * c.warp + (c.lane >> 2), live = known(c.shared, N_OF) * H - ROWS * (int)blockIdx.x;
+  const char* from = q + 2 * ((known_row(c.shared, ROW_OF) + row) * (R + ROPE) + R + 2 * (c.lane & 3));
+#pragma unroll
+  for (int i = 0; i < Q_ROPE_K; i++)
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      to[i][k] = row + 8 * (k & 1) < live ? *(const u32*)(from + 2 * (8 * (k & 1) * (R + ROPE) + 16 * i + 8 * (k >> 1))) : 0;
+}
+
+MLAF_DEV void multiply_k(const math& c, const q_rope& rope, float (&s)[32]) {
+// [196 more lines of templates/mla_decode/sm90_small_rank.cu.in]
   }
 // [18 more lines of templates/mla_decode/sm90_small_rank.cu.in]
     load_q_rope(c, a.q, rope);

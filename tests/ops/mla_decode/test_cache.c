@@ -345,10 +345,7 @@ static void kernels_verify(void **state) {
 
 /* Tiles in LDS that all rows share. */
 static void shared_tiles_verify(void **state) {
-  static const struct {
-    const char *target, *problem, *variant;
-    mlaf_inject inject;
-  } list[] = {
+  static const verified list[] = {
       {"gfx942", "mla_decode:h20,r256,p64,q2,causal,bf16,e4m3fn,page16", TILES, MLAF_INJECT_NONE},
       {"gfx942", "mla_decode:h20,r256,p64,bf16,e4m3fnuz,page1", TILES, MLAF_INJECT_OOB_PAGE},
       {"gfx942", "mla_decode:h40,r256,p64,f16,e4m3fn,page3", TILES_2, MLAF_INJECT_LONG_Q},
@@ -362,15 +359,7 @@ static void shared_tiles_verify(void **state) {
       {"gfx950", "mla_decode:h20,r256,p64,bf16,e4m3fn,page1", TILES, MLAF_INJECT_NONE},
       {"gfx950", "mla_decode:h40,r128,p64,f16,e4m3fnuz,page16", TILES_2, MLAF_INJECT_NAN_Q},
   };
-  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-    bench b;
-    mlaf_verify_result r;
-    open_bench(&b, list[i].target);
-    if (verdict_of(&b, list[i].variant, list[i].problem, NULL, NULL, list[i].inject, &r))
-      fail_msg("%s: %s", list[i].problem, r.detail);
-    assert_true(r.rows > 0);
-    close_bench(&b);
-  }
+  each_verifies(list, sizeof list / sizeof *list);
 }
 
 #define FLAT "mla_decode:h3,r64,p32,bf16,e4m3fn,page16"

@@ -74,10 +74,7 @@ static void arguments_are_checked(void **state) {
 
 /* Each family on each target that has it; the cases have Q's tensors at strides of their own, heads outside tokens in one. */
 static void kernels_verify(void **state) {
-  static const struct {
-    const char *target, *problem, *variant;
-    mlaf_inject inject;
-  } list[] = {
+  static const verified list[] = {
       {"gfx942", "mla_decode:h3,r64,p64,q2,causal,bf16,q_parts,page16", REG, MLAF_INJECT_NAN_Q},
       {"gfx950", "mla_decode:h3,r96,p32,f16,q_parts,page1", REG, MLAF_INJECT_LONG_Q},
       {"gfx90a", "mla_decode:h3,r64,p32,q2,causal,bf16,q_parts,page3", REG, MLAF_INJECT_NONE},
@@ -90,15 +87,7 @@ static void kernels_verify(void **state) {
       {"gfx90a", "mla_decode:h3,r64,p32,f16,kpe16,q_parts,page3", CACHE, MLAF_INJECT_NONE},
       {"gfx942", "mla_decode:h40,r512,p64,bf16,e4m3fnuz,q_parts,page3", TILES, MLAF_INJECT_NAN_Q},
   };
-  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-    bench b;
-    mlaf_verify_result r;
-    open_bench(&b, list[i].target);
-    if (verdict_of(&b, list[i].variant, list[i].problem, NULL, NULL, list[i].inject, &r))
-      fail_msg("%s: %s", list[i].problem, r.detail);
-    assert_true(r.rows > 0);
-    close_bench(&b);
-  }
+  each_verifies(list, sizeof list / sizeof *list);
 }
 
 static const struct {

@@ -1,6 +1,7 @@
 -- Combine kernels of CDNA fused with the value projection (templates/mla_decode/combine_values_wave.hip.in): a layer's, behind
 -- splits of each request, or launches that may cut their batch. Fields: gen/ops.lua.
 local plan = require("ops/mla_decode/plans/combine_values_wave")
+local narrow = require("ops/mla_decode/partials").narrow
 local shape = require("ops/mla_decode/shape")
 
 local function make(fitted)
@@ -25,15 +26,6 @@ local function make(fitted)
       }
     end,
   }
-end
-
--- The same for partial results of 16 bits.
-local function narrow(x)
-  x.body, x.template = x.template, x.template .. "_narrow"
-  x.rules = { function(p)
-    if p.rank ~= 512 then return ("partial results of 16 bits have rank 512, not %d"):format(p.rank) end
-  end }
-  return x
 end
 
 local fit = require("ops/mla_decode/plans/fit_wave")

@@ -1,4 +1,5 @@
 -- Combine kernel for CDNA. Fields: gen/ops.lua.
+local narrow = require("ops/mla_decode/partials").narrow
 local shape = require("ops/mla_decode/shape")
 local ceil_div = shape.ceil_div
 
@@ -40,16 +41,6 @@ local function make_invariant()
   local x = make(0)
   x.asked, x.template, x.body, x.fixed = true, "mla_decode/combine_wave_invariant", "mla_decode/combine_wave", nil
   x.problem = { "dtype", "heads", "page_size", "q_len", "rank" }
-  return x
-end
-
--- The same for partial results of 16 bits.
-local function narrow(x)
-  local rules = table.move(x.rules, 1, #x.rules, 1, {})
-  rules[#rules + 1] = function(p)
-    if p.rank ~= 512 then return ("partial results of 16 bits have rank 512, not %d"):format(p.rank) end
-  end
-  x.body, x.template, x.rules = x.body or x.template, x.template .. "_narrow", rules
   return x
 end
 

@@ -17,7 +17,7 @@ return {
   template = "mla_decode/mfma_lds",
   arch = shape.CDNA,
   problem = shape.DECODE_FIELDS,
-  optional = shape.OPTIONAL,
+  optional = shape.knows("lds"),
   params = {
     blocks = { 1, 2, 4 },               -- 16-row blocks per wave
     load = { "dma", "vgpr" },           -- direct-to-LDS copies, or through registers

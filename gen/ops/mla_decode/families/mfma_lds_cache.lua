@@ -10,7 +10,7 @@ return {
   body = "mla_decode/mfma_lds",
   arch = { cdna3 = true, cdna4 = true },
   problem = shape.CACHE_FIELDS,
-  optional = shape.OPTIONAL,
+  optional = shape.knows("lds"),
   params = params.merge(lds.params, { load = { "vgpr" }, waves = { 1, 2, 4 } }),
   rules = shape.decoding(lds.rules, {
     function(p)

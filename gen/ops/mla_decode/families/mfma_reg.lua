@@ -10,7 +10,7 @@ return {
   template = "mla_decode/mfma_reg",
   arch = shape.CDNA,
   problem = shape.DECODE_FIELDS,
-  optional = shape.OPTIONAL,
+  optional = shape.knows("fragments"),
   params = {
     blocks = { 1, 2 },                  -- 16-row blocks per wave
     kvload = { "temporal", "nt" },      -- cache policy of the cache's loads

@@ -12,7 +12,7 @@ return {
   template = "mla_decode/mfma_reg_cache",
   arch = shape.CDNA,
   problem = shape.CACHE_FIELDS,
-  optional = shape.CACHE_OPTIONAL,
+  optional = shape.knows("fragments", "fp8_q"),
   params = {
     blocks = { 1, 2 },                  -- 16-row blocks per wave, which share a tile's conversions
     qsrc = { "reg", "lds" },

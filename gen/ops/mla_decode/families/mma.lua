@@ -10,7 +10,7 @@ return {
   template = "mla_decode/mma",
   arch = { ampere = true, hopper = true, blackwell = true },
   problem = shape.DECODE_FIELDS,
-  optional = shape.OPTIONAL,
+  optional = shape.knows("shared"),
   combine = require("ops/mla_decode/partials").merge("mma"),
   params = {
     blocks = { 1, 2 },        -- 16-row blocks per warp

@@ -24,7 +24,7 @@ return {
   body = "mla_decode/mma",
   arch = mma.arch,
   problem = shape.CACHE_FIELDS,
-  optional = shape.CACHE_OPTIONAL,
+  optional = shape.knows("shared", "fp8_q"),
   combine = mma.combine,
   params = mma.params,
   rules = shape.decoding(mma.rules, { shape.columns_rule }),

@@ -79,7 +79,7 @@ return {
   template = "mla_decode/sm90_few",
   arch = { hopper = true },
   problem = shape.DECODE_FIELDS,
-  optional = shape.OPTIONAL,
+  optional = shape.knows("boxes"),
   combine = partials.merge("sm90_few"),
   params = {
     cluster = { 1, 2, 4, 6, 8, 16 },    -- blocks that share a split's tokens and merge through each other's shared memory

@@ -5,6 +5,7 @@ local partials = require("ops/mla_decode/partials")
 local protocol = require("ops/mla_decode/protocol/rules")
 local hop_plan = require("ops/mla_decode/plans/sm90_many")
 local schedule = require("ops/mla_decode/plans/schedule")
+local q = require("ops/mla_decode/q")
 local times = require("ops/mla_decode/times").fitted.sm90_many
 local measured = require("ops/mla_decode/times").measured.sm90_many
 local part = require("ops/mla_decode/times").measured.part
@@ -73,11 +74,11 @@ end
 
 -- The cost of kernels that load boxes.
 local function boxes_cost(p, v, arch, family, together)
-  if p.q_parts == 1 and p.heads * p.q_len < ROWS and v.schedule == "fitted" and not schedule.whole[family] then
-    return { refused = ("Q in two tensors, %d rows: loaders have no registers for their boxes"):format(p.heads * p.q_len) }
-  end
+  local spills = v.schedule == "fitted" and not schedule.whole[family] and q.spills(p, ROWS)
+  if spills then return { refused = spills } end
   local slower = p.page_size % 64 ~= 0 and small_boxes.sm90_many or 1
-  return cost_of(p, v, arch, family, hop_plan.make(p.rank, p.rope, false, false, together), slower, together)
+  local plan = hop_plan.make({ rank = p.rank, rope = p.rope, together = together })
+  return cost_of(p, v, arch, family, plan, slower, together)
 end
 
 return {
@@ -87,7 +88,7 @@ return {
   template = "mla_decode/sm90_many",
   arch = { hopper = true },
   problem = shape.DECODE_FIELDS,
-  optional = shape.OPTIONAL,
+  optional = shape.knows("slices"),
   combine = partials.merge("sm90_many"),
   params = {
     cluster = { 1, 2 },                       -- 2: two blocks share what they load, by multicast

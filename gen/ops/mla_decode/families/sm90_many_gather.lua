@@ -15,7 +15,7 @@ end
 
 local function cost_of(p, v, arch, family)
   local lists = v.schedule == "lists"
-  local plan = hop_plan.make(p.rank, p.rope, true, lists)
+  local plan = hop_plan.make({ rank = p.rank, rope = p.rope, gather = true, lists = lists })
   if plan.refused then return { refused = plan.refused } end
   local slower = hopper.SCATTERED.sm90_many_gather
   return sm90_many.cost_of(p, { cluster = 1, schedule = lists and "fitted" or v.schedule }, arch, family, plan, slower)

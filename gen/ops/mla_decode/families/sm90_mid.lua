@@ -76,7 +76,7 @@ return {
   template = "mla_decode/sm90_mid",
   arch = { hopper = true },
   problem = shape.DECODE_FIELDS,
-  optional = shape.OPTIONAL,
+  optional = shape.knows("boxes"),
   combine = partials.merge("sm90_mid"),
   params = {
     rows = { 32, 48, 64, 80, 96 },       -- query rows of a block, N of its matrix products: 72 take as long as 80

@@ -69,7 +69,7 @@ return {
   template = "mla_decode/sm90_raw",
   arch = { hopper = true },
   problem = shape.CACHE_FIELDS,
-  optional = shape.CACHE_OPTIONAL,
+  optional = shape.knows("bytes", "fp8_q"),
   combine = partials.merge("sm90_raw"),
   params = {
     cluster = { 1, 2, 4, 6, 8, 16 },    -- blocks that share a split's tokens and merge through each other's shared memory

@@ -42,7 +42,7 @@ return {
   template = "mla_decode/sm90_raw_mid",
   arch = { hopper = true },
   problem = shape.CACHE_FIELDS,
-  optional = shape.CACHE_OPTIONAL,
+  optional = shape.knows("bytes", "fp8_q"),
   combine = partials.merge("sm90_raw_mid"),
   params = {
     load = raw.params.load,

@@ -29,7 +29,7 @@ return {
   template = "mla_decode/sm90_small_rank",
   arch = { hopper = true },
   problem = shape.DECODE_FIELDS,
-  optional = shape.OPTIONAL,
+  optional = shape.knows("halves"),
   combine = partials.merge("sm90_small_rank"),
   params = {
     schedule = hopper.SCHEDULES,

@@ -26,7 +26,7 @@ local function geometry(p, v, isa)
   local cache = (p.cache or 0) ~= 0 and parts.of("mla_decode", p.cache) or nil -- of 8 bits: its bytes become f16 before LDS
   local g = {
     cache = cache, fnuz = cache and cache.fnuz, inside = cache and cache.tiles,
-    isa = isa, q_parts = p.q_parts == true,
+    isa = isa, q_apart = p.q_apart,
     per_fragment = isa.mfma.m16n16k32 and 1 or 2, -- MFMAs that use up the 16 bytes a lane holds of K
     cvt_bf16 = not cache and p.dtype == "bf16" and isa.has_cvt_pk_bf16 == 1,
     waves = v.waves, blocks = v.blocks, stages = v.stages, ahead = v.order == "ahead", columns = v.order == "columns",

@@ -219,7 +219,7 @@ function copy.q_load_ops(g, b)
   local list = {}
   for unit = 0, (g.nk - 1) // 2 do
     -- 32 columns left, which lanes beyond repeat; or those of another tensor.
-    local half = 2 * unit + 1 >= g.nk or g.q_parts and unit >= g.rank // 64
+    local half = 2 * unit + 1 >= g.nk or g.q_apart and 64 * unit >= g.q_apart
     for i = 0, 1 do
       local to = plan.q_landing(g, b, unit, i)
       if half then add(list, "global_load_dwordx4 %s, %%[qt%d], off", to, i)

@@ -109,10 +109,10 @@ MLAF_DEV void write_lse(const mlaf_decode_args& a, const piece& to, int row, flo
 MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const piece& to, int b, int i, int lane) {
   const int row = smaller(16 * b + (lane & 15), to.rows - 1);
   return *(const MLAF_GLOBAL u32x4*)(global(a.q) + (to.row + row) * (2 * (R + ROPE)) + 64 * i + k_column(lane));
-// [13 more lines of templates/mla_decode/mfma_reg.hip.in]
+}
 
-  u32x4 q[BLOCKS][Q_IN_LDS ? 1 : NK];
-  if (Q_IN_LDS) {
+MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& to, char* lds, int lane, int wave) {
+// [13 more lines of templates/mla_decode/mfma_reg.hip.in]
     for (int i = wave; i < BLOCKS * NK; i += WAVES) *(u32x4*)(lds + 1024 * i + 16 * lane) = load_q(a, to, i / NK, i % NK, lane);
     __syncthreads();
   } else {

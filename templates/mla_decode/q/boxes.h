@@ -1,8 +1,10 @@
-// Q in two tensors (mla_decode/lib/q_parts.h) by the copy engine, in boxes of UNIT rows: those of one token, or of whole tokens.
-//@ -- unit: rows of a box, by gen/ops/mla_decode/plans/q_parts.lua; cols: its columns; pe: place of the map of rope columns, the
-//@ -- other one is first
-//@ needs("H", "R")
-constexpr int UNIT = ${unit}, MAP_Q_PE = ${pe}, Q_BOXES = R / ${cols}; // of the latent's columns, then one of rope columns
+// Q by the copy engine: boxes of all rows of a block from one dense tensor; from two (rows.h) in boxes of UNIT rows, those of one
+// token, or of whole tokens.
+//@ -- q: gen/ops/mla_decode/q.lua. Returns the texts of a copy of box `column` and of asking for it ahead, of `rows` rows from
+//@ -- `row` on. maps: the block's array of maps, or a pointer to its first.
+//@ if q.parts then
+//@   needs("H", "R")
+constexpr int UNIT = ${q.unit}, MAP_Q_PE = ${q.pe}, Q_BOXES = R / ${q.cols}; // of the latent's columns, then one of rope columns
 MLAF_DEV void next_box(int& head, int& token) {
   head += UNIT % H;
   token += UNIT / H;
@@ -11,7 +13,7 @@ MLAF_DEV void next_box(int& head, int& token) {
 MLAF_DEV void copy_q_box(u32 to, const mlaf_tensor_map* maps, int column, int head, int token, u32 barrier) {
   const bool pe = column == Q_BOXES;
   asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];"
-               ::"r"(to), "l"(maps + (pe ? MAP_Q_PE : 0)), "r"(pe ? 0 : ${cols} * column), "r"(head), "r"(token), "r"(barrier)
+               ::"r"(to), "l"(maps + (pe ? MAP_Q_PE : 0)), "r"(pe ? 0 : ${q.cols} * column), "r"(head), "r"(token), "r"(barrier)
                : "memory");
 }
 // `rows` rows from `row` on of box `column`, to rows of row_bytes at `to`.
@@ -22,7 +24,7 @@ MLAF_DEV void copy_q(u32 to, const mlaf_tensor_map* maps, int column, int row, i
 #pragma unroll 1
   for (const u32 end = to + rows * row_bytes; to < end; to += UNIT * row_bytes) {
     asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];"
-                 ::"r"(to), "l"(map), "r"(pe ? 0 : ${cols} * column), "r"(head), "r"(token), "r"(barrier) : "memory");
+                 ::"r"(to), "l"(map), "r"(pe ? 0 : ${q.cols} * column), "r"(head), "r"(token), "r"(barrier) : "memory");
     next_box(head, token);
   }
 }
@@ -33,7 +35,7 @@ MLAF_DEV void fetch_q_box(const mlaf_tensor_map* maps, int column, int row, int 
 #pragma unroll 1
   for (int i = 0; i < rows; i += UNIT) {
     asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global [%0, {%1, %2, %3}];"
-                 ::"l"(map), "r"(pe ? 0 : ${cols} * column), "r"(head), "r"(token) : "memory");
+                 ::"l"(map), "r"(pe ? 0 : ${q.cols} * column), "r"(head), "r"(token) : "memory");
     next_box(head, token);
   }
 }
@@ -41,3 +43,16 @@ MLAF_DEV void fetch_q_boxes(const mlaf_tensor_map* maps, int row, int rows) { //
   const int lane = threadIdx.x % 32;
   if (lane <= Q_BOXES) fetch_q_box(maps, lane, row, rows);
 }
+//@ end
+//@ local function first(maps) return maps:find("%.") and "&" .. maps .. "[MAP_Q]" or maps end
+//@ local function at(column) return fmt("%d * %s", q.cols, column:find(" ") and "(" .. column .. ")" or column) end
+//@ return {
+//@   copy = function(to, maps, column, row, rows, barrier)
+//@     if q.parts then return fmt("copy_q(%s, %s, %s, %s, %s, %d, %s)", to, maps, column, row, rows, 2 * q.cols, barrier) end
+//@     return fmt("copy_box(%s, %s, %s, %s, %s)", to, first(maps), at(column), row, barrier)
+//@   end,
+//@   fetch = function(maps, column, row, rows)
+//@     if q.parts then return fmt("fetch_q_box(%s, %s, %s, %s)", maps, column, row, rows) end
+//@     return fmt("fetch_box(%s, %s, %s)", first(maps), at(column), row)
+//@   end,
+//@ }
