@@ -3,7 +3,7 @@
  * Rooms: elf.c (code object -> kernels) · parse.c (disassembly text -> emu_inst) · ops_*.c (what instructions do, a table of
  * {mnemonic, exec} per file; ops_apart.c: private memory, flat apertures) · wave.c (run waves and barriers of a workgroup) ·
  * launch.c (grid over threads) · turns.c (workgroups that wait for each other) · memory.c (allocations) · lds.c (LDS and its
- * race detector) · hazard.c (wait states) ·
+ * race detector) · lanes.c (loops over 64 addresses) · hazard.c (wait states) ·
  * mode.c (VGPR indexing, vector skip) · strict.c (rules that MLAF_EMU_STRICT relaxes) · clock.c (time, for those) ·
  * timing.c + arch_gfx942.c (model) · isa.c (targets) · device.c (the mlaf_device_ops).
  *

@@ -573,22 +573,16 @@ static const uint8_t in_order[EMU_LANES] = {
 
 /* Most distinct dwords any bank must deliver in one phase. */
 static unsigned phase_clocks(const uint32_t *dword, unsigned n) {
-  uint32_t seen = 0;
-  unsigned distinct = 0;
-  for (unsigned i = 0; i < n; i++) {
-    uint32_t bit = 1u << (dword[i] & 31);
-    distinct += !(seen & bit);
-    seen |= bit;
-  }
-  if (distinct == n) return n ? 1 : 0;
-  uint8_t count[32] = {0};
+  uint8_t count[32] = {0}, last[32], before[32]; /* the dwords of a bank, from the last one back */
   unsigned most = 0;
   for (unsigned i = 0; i < n; i++) {
-    bool again = false;
-    for (unsigned j = 0; j < i && !again; j++) again = dword[j] == dword[i]; /* one dword to several lanes is one access */
+    const unsigned bank = dword[i] & 31;
+    bool again = false; /* one dword to several lanes is one access */
+    for (unsigned k = count[bank], j = k ? last[bank] : 0; k && !again; k--, j = k ? before[j] : 0) again = dword[j] == dword[i];
     if (again) continue;
-    unsigned c = ++count[dword[i] & 31];
-    most = c > most ? c : most;
+    if (count[bank]) before[i] = last[bank];
+    last[bank] = (uint8_t)i;
+    if (++count[bank] > most) most = count[bank];
   }
   return most;
 }

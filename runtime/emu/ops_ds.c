@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "emu/lanes.h"
 #include "emu/lds.h"
 #include "emu/vmem.h"
 
@@ -46,11 +47,13 @@ static void charge(emu_wave *w, emu_lds_kind kind, const uint32_t *addr, unsigne
 
 /* --- data movement --- */
 
-#define INLINE inline __attribute__((always_inline))
-
-static INLINE void read_words(emu_wave *w, unsigned dst, const uint32_t *addr, uint64_t lanes, unsigned n) {
+static EMU_INLINE void read_words(emu_wave *w, unsigned dst, const uint32_t *addr, uint64_t lanes, unsigned n) {
   const uint8_t *lds = w->group->lds;
-  for (int l = 0; l < EMU_LANES; l++) {
+  for (int l = 0; l < EMU_LANES && lanes == ~UINT64_C(0); l += 4) {
+    const uint8_t *const at[4] = {lds + addr[l], lds + addr[l + 1], lds + addr[l + 2], lds + addr[l + 3]};
+    emu_lanes_load(w->v + dst, l, at, n);
+  }
+  for (int l = 0; l < EMU_LANES && lanes != ~UINT64_C(0); l++) {
     if (!(lanes >> l & 1)) continue;
     uint32_t x[4];
     memcpy(x, lds + addr[l], 4 * n);
@@ -58,9 +61,13 @@ static INLINE void read_words(emu_wave *w, unsigned dst, const uint32_t *addr, u
   }
 }
 
-static INLINE void write_words(emu_wave *w, unsigned src, const uint32_t *addr, uint64_t lanes, unsigned n) {
+static EMU_INLINE void write_words(emu_wave *w, unsigned src, const uint32_t *addr, uint64_t lanes, unsigned n) {
   uint8_t *lds = w->group->lds;
-  for (int l = 0; l < EMU_LANES; l++) {
+  for (int l = 0; l < EMU_LANES && lanes == ~UINT64_C(0); l += 4) {
+    uint8_t *const at[4] = {lds + addr[l], lds + addr[l + 1], lds + addr[l + 2], lds + addr[l + 3]};
+    emu_lanes_store(w->v + src, l, at, n);
+  }
+  for (int l = 0; l < EMU_LANES && lanes != ~UINT64_C(0); l++) {
     if (!(lanes >> l & 1)) continue;
     uint32_t x[4];
     for (unsigned k = 0; k < n; k++) x[k] = w->v[src + k][l];

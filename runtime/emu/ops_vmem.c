@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/lanes.h"
 #include "emu/lds.h"
 #include "emu/place.h"
 #include "emu/timing.h"
@@ -163,25 +164,76 @@ static bool check_lane(emu_wave *w, int lane, uint64_t addr, uint32_t n, const c
 }
 
 /* Loads and atomics look at memory, stores and atomics write it. */
+static bool looks(const char *what) { return what[0] != 's'; }
+static bool writes(const char *what) { return what[0] != 'l'; }
+
 static bool check_written(emu_wave *w, const place *p, unsigned bytes, const char *what) {
-  bool looks = strcmp(what, "store") != 0, writes = strcmp(what, "load") != 0;
   for (int l = 0; l < EMU_LANES; l++) {
     uint32_t n = p->whole >> l & 1 ? bytes : p->lanes >> l & 1 ? p->room[l] : 0;
-    if (n && looks && !emu_global_written(w, l, p->addr[l], n, what)) return false;
-    if (n && writes && !emu_global_write(w, l, p->addr[l], n)) return false;
+    if (n && looks(what) && !emu_global_written(w, l, p->addr[l], n, what)) return false;
+    if (n && writes(what) && !emu_global_write(w, l, p->addr[l], n)) return false;
   }
   return true;
 }
 
-/* One test for the wave when all lanes hit an allocation it hit lately; else lane by lane. */
-bool emu_place_check(emu_wave *w, const place *p, unsigned bytes, const char *what) {
-  emu_lds *cache = w->group->lds_shadow;
+static EMU_INLINE bool all_written(const uint8_t *at, unsigned n) {
+  uint32_t all = ~UINT32_C(0), x;
+  for (unsigned k = 0; k + 4 <= n; k += 4) memcpy(&x, at + k, 4), all &= x;
+  for (unsigned k = n & ~3u; k < n; k++) all &= ~UINT32_C(0xff) | at[k];
+  return all == ~UINT32_C(0);
+}
+
+/* The shadow of bytes written, n a lane, in the order of lanes. False: a byte that was looked at is not written. */
+static EMU_INLINE bool shadow_lanes(const emu_span *s, const place *p, unsigned n, bool look, bool write) {
+  for (int l = 0; l < EMU_LANES; l++) {
+    if (!(p->whole >> l & 1)) continue;
+    uint8_t *at = s->written + (p->addr[l] - s->lo);
+    if (look && !all_written(at, n)) return false;
+    if (write) memset(at, 0xff, n);
+  }
+  return true;
+}
+
+static EMU_INLINE bool shadow_bytes(const emu_span *s, const place *p, unsigned bytes, bool look, bool write) {
+  switch (bytes) {
+    case 1: return shadow_lanes(s, p, 1, look, write);
+    case 2: return shadow_lanes(s, p, 2, look, write);
+    case 4: return shadow_lanes(s, p, 4, look, write);
+    case 8: return shadow_lanes(s, p, 8, look, write);
+    case 12: return shadow_lanes(s, p, 12, look, write);
+    case 16: return shadow_lanes(s, p, 16, look, write);
+    default: return false;
+  }
+}
+
+/* check_written() for lanes that all lie in `s`, without a search for each of them. False: check_written() has to say what is
+ * wrong, if anything. */
+static bool shadow(const emu_span *s, const place *p, unsigned bytes, const char *what) {
+  if (p->whole != p->lanes || (s->read_only && writes(what))) return false;
+  if (!s->written) return true;
+  if (!looks(what)) return shadow_bytes(s, p, bytes, false, true);
+  return writes(what) ? shadow_bytes(s, p, bytes, true, true) : shadow_bytes(s, p, bytes, true, false);
+}
+
+static void addresses_extent(const place *p, uint64_t *least, uint64_t *most) {
+  if (p->whole == ~UINT64_C(0)) {
+    emu_lanes_extent(p->addr, least, most);
+    return;
+  }
   uint64_t lo = UINT64_MAX, hi = 0;
   for (int l = 0; l < EMU_LANES; l++) {
     if (!(p->whole >> l & 1)) continue;
     lo = p->addr[l] < lo ? p->addr[l] : lo;
     hi = p->addr[l] > hi ? p->addr[l] : hi;
   }
+  *least = lo, *most = hi;
+}
+
+/* One test for the wave when all lanes hit an allocation it hit lately; else lane by lane. */
+bool emu_place_check(emu_wave *w, const place *p, unsigned bytes, const char *what) {
+  emu_lds *cache = w->group->lds_shadow;
+  uint64_t lo, hi;
+  addresses_extent(p, &lo, &hi);
   const emu_span *one = NULL; /* that holds them all */
   if (p->whole) {
     for (int i = 0; i < 4 && !one; i++) one = in_span(&cache->hit[i], lo, hi, bytes) ? &cache->hit[i] : NULL;
@@ -195,14 +247,19 @@ bool emu_place_check(emu_wave *w, const place *p, unsigned bytes, const char *wh
   }
   for (int l = 0; l < EMU_LANES && p->whole != p->lanes; l++)
     if (p->lanes >> l & 1 && !(p->whole >> l & 1) && !check_lane(w, l, p->addr[l], p->room[l], what)) return false;
-  bool untracked = !w->group->dev->tracking || (p->whole == p->lanes && one && !one->written && !one->read_only);
-  return untracked || check_written(w, p, bytes, what);
+  if (!w->group->dev->tracking || (one && shadow(one, p, bytes, what))) return true;
+  return check_written(w, p, bytes, what);
 }
 
 /* --- data --- */
 
-static inline __attribute__((always_inline)) void load_words(emu_wave *w, unsigned dst, const place *p, unsigned n) {
-  for (int l = 0; l < EMU_LANES; l++) {
+static EMU_INLINE void load_words(emu_wave *w, unsigned dst, const place *p, unsigned n) {
+  for (int l = 0; l < EMU_LANES && p->whole == ~UINT64_C(0); l += 4) {
+    const uint8_t *const at[4] = {(const uint8_t *)(uintptr_t)p->addr[l], (const uint8_t *)(uintptr_t)p->addr[l + 1],
+                                  (const uint8_t *)(uintptr_t)p->addr[l + 2], (const uint8_t *)(uintptr_t)p->addr[l + 3]};
+    emu_lanes_load(w->v + dst, l, at, n);
+  }
+  for (int l = 0; l < EMU_LANES && p->whole != ~UINT64_C(0); l++) {
     if (!(p->whole >> l & 1)) continue;
     uint32_t x[4];
     memcpy(x, (const void *)(uintptr_t)p->addr[l], 4 * n);
@@ -210,8 +267,13 @@ static inline __attribute__((always_inline)) void load_words(emu_wave *w, unsign
   }
 }
 
-static inline __attribute__((always_inline)) void store_words(emu_wave *w, unsigned src, const place *p, unsigned n) {
-  for (int l = 0; l < EMU_LANES; l++) {
+static EMU_INLINE void store_words(emu_wave *w, unsigned src, const place *p, unsigned n) {
+  for (int l = 0; l < EMU_LANES && p->whole == ~UINT64_C(0); l += 4) {
+    uint8_t *const at[4] = {(uint8_t *)(uintptr_t)p->addr[l], (uint8_t *)(uintptr_t)p->addr[l + 1],
+                            (uint8_t *)(uintptr_t)p->addr[l + 2], (uint8_t *)(uintptr_t)p->addr[l + 3]};
+    emu_lanes_store(w->v + src, l, at, n);
+  }
+  for (int l = 0; l < EMU_LANES && p->whole != ~UINT64_C(0); l++) {
     if (!(p->whole >> l & 1)) continue;
     uint32_t x[4];
     for (unsigned k = 0; k < n; k++) x[k] = w->v[src + k][l];

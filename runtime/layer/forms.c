@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "op/numeric.h"
+#include "op/sums.h"
 
 const char *const mlaf_form_names[MLAF_FORMS] = {"cd", "cc", "acc", "acc_me"};
 
@@ -71,31 +72,8 @@ double mlaf_form_bound(layer_t l) {
 
 static double weight(uint16_t w) { return (double)mlaf_bf16_decode(w); }
 
-/* Eight sums side by side, so that compilers make vectors of them. */
-static double dot(const double *x, const uint16_t *w, int64_t n) {
-  double s[8] = {0};
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    for (int k = 0; k < 8; k++) s[k] += x[i + k] * weight(w[i + k]);
-  for (; i < n; i++) s[0] += x[i] * weight(w[i]);
-  return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
-}
-
-static double dot_real(const double *x, const double *w, int64_t n) {
-  double s[4] = {0};
-  int64_t i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (int k = 0; k < 4; k++) s[k] += x[i + k] * w[i + k];
-  for (; i < n; i++) s[0] += x[i] * w[i];
-  return (s[0] + s[1]) + (s[2] + s[3]);
-}
-
-static void add_scaled(double *to, double by, const double *x, int64_t n) {
-  for (int64_t i = 0; i < n; i++) to[i] += by * x[i];
-}
-
 static void multiply(double *y, const uint16_t *w, int64_t rows, const double *x, int64_t n) {
-  for (int64_t r = 0; r < rows; r++) y[r] = dot(x, w + r * n, n);
+  for (int64_t r = 0; r < rows; r++) y[r] = mlaf_dot_bf16(x, w + r * n, n);
 }
 
 static void norm(layer_t l, double *x, int64_t n, const uint16_t *g) {
@@ -286,12 +264,14 @@ static void attend_expanded(const step *s, int64_t h, int64_t n) {
     if (kept) memcpy(s->key, row + h * per_head, (size_t)key_columns(l) * sizeof *row);
     else expand(l, h, row, s->key, values + j * l->v);
     rope_of_key(l, kept ? row + l->heads * per_head : row + l->rank, j, s->key + l->nope);
-    s->scores[j] = l->scale * dot_real(q, s->key, key_columns(l));
+    s->scores[j] = l->scale * mlaf_dot(q, s->key, key_columns(l));
   }
   softmax(s->scores, n);
   memset(out, 0, (size_t)l->v * sizeof *out);
-  for (int64_t j = 0; j < n; j++)
-    add_scaled(out, s->scores[j], kept ? s->cache->rows + j * columns + h * per_head + key_columns(l) : values + j * l->v, l->v);
+  for (int64_t j = 0; j < n; j++) {
+    const double *value = kept ? s->cache->rows + j * columns + h * per_head + key_columns(l) : values + j * l->v;
+    mlaf_add_scaled(out, s->scores[j], value, l->v);
+  }
 }
 
 /* acc and acc_me: the query is absorbed, the sum is of latent rows. */
@@ -309,13 +289,13 @@ static void attend_absorbed(const step *s, int64_t h, int64_t n) {
     memcpy(s->key, row, (size_t)l->rank * sizeof *row);
     rope_of_key(l, row + l->rank, at, s->key + l->rank);
     s->scores[j] = s->cache->form == MLAF_FORM_ACC
-                       ? l->scale * dot_real(s->qa, s->key, row_columns(l))
-                       : l->scale * (dot_real(q + l->nope, s->key + l->rank, l->rope) + dot_real(s->qa, row, l->rank));
+                       ? l->scale * mlaf_dot(s->qa, s->key, row_columns(l))
+                       : l->scale * (mlaf_dot(q + l->nope, s->key + l->rank, l->rope) + mlaf_dot(s->qa, row, l->rank));
   }
   softmax(s->scores, n);
   memset(s->u, 0, (size_t)l->rank * sizeof *s->u);
   for (int64_t j = 0; j < n; j++)
-    add_scaled(s->u, s->scores[j], s->cache->rows + (s->list ? s->list[j] : j) * row_columns(l), l->rank);
+    mlaf_add_scaled(s->u, s->scores[j], s->cache->rows + (s->list ? s->list[j] : j) * row_columns(l), l->rank);
   multiply(s->o + h * l->v, uv, l->v, s->u, l->rank);
 }
 

@@ -5,10 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bits.h"
+
 static inline double mlaf_e4m3_decode(bool fnuz, uint8_t code) {
   const int bias = fnuz ? 8 : 7, exponent = code >> 3 & 15, mantissa = code & 7;
   if (fnuz ? code == 0x80 : (code & 0x7f) == 0x7f) return NAN;
-  const double size = exponent ? ldexp(8 + mantissa, exponent - bias - 3) : ldexp(mantissa, 1 - bias - 3);
+  const uint64_t power = (uint64_t)(1023 + (exponent ? exponent : 1) - bias - 3) << 52; /* the bits of a power of two */
+  const double size = ((exponent ? 8 : 0) + mantissa) * mlaf_bits_double(power);
   return code & 0x80 ? -size : size;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "op/e4m3.h"
+#include "op/sums.h"
 
 enum { GAP = 24, TABLE_ROWS = 19, TIMED_ROWS = 4096 };
 #define MOST_WORK 1e9 /* multiplications of a case's reference, in seconds */
@@ -230,12 +231,25 @@ static void take_weights(const product *p, int64_t head, int64_t row) {
   const int64_t first = args_of(h)->w_scale_column % MLAF_SCALE_BLOCK;
   const float *scale = N(h, WEIGHTS) ? scales(h) + scale_at(h, head, row, 0) : NULL;
   mlaf_rows_read(p->r, PROJECTION_W, head * stride[0] + row * stride[1], n, p->raw);
-  for (int64_t c = 0; c < n; c++)
-    p->weights[c] = scale ? p->codes[bytes[c]] * (double)scale[(first + c) / MLAF_SCALE_BLOCK]
-                          : (double)mlaf_decode16(h->dtype, p->raw[c]);
+  if (!scale) mlaf_widen16(h->dtype, p->raw, n, p->weights);
+  for (int64_t c = 0, end; scale && c < n; c = end) {
+    const int64_t block = (first + c) / MLAF_SCALE_BLOCK;
+    end = (block + 1) * MLAF_SCALE_BLOCK - first;
+    if (end > n) end = n;
+    mlaf_widen8(p->codes, bytes + c, end - c, (double)scale[block], p->weights + c);
+  }
 }
 
 static bool output_compared(const product *p, int64_t o) { return (o + p->t) % p->step == 0; }
+
+/* Adds an input times its row of weights, from column `first` on, to those of n outputs that are compared. */
+static void add_row(const product *p, double input, int64_t first, int64_t n, double *out) {
+  if (p->step == 1) {
+    mlaf_add_scaled(out, input, p->weights + first, n);
+    return;
+  }
+  for (int64_t o = (p->step - (first + p->t) % p->step) % p->step; o < n; o += p->step) out[o] += input * p->weights[first + o];
+}
 
 /* n outputs of a head's product, from `first` on, of what is in `wide`; those that are not compared are left alone. */
 static void multiply(const product *p, int64_t head, int64_t first, int64_t n, double *out) {
@@ -245,9 +259,8 @@ static void multiply(const product *p, int64_t head, int64_t first, int64_t n, d
   for (int64_t row = by_inputs ? 0 : first; row < (by_inputs ? N(h, INNER) : first + n); row++) {
     if (!by_inputs && !output_compared(p, row)) continue;
     take_weights(p, head, row);
-    for (int64_t o = 0; by_inputs && o < n; o++)
-      if (output_compared(p, first + o)) out[o] += p->wide[row] * p->weights[first + o];
-    for (int64_t i = 0; !by_inputs && i < N(h, INNER); i++) out[row - first] += p->wide[i] * p->weights[i];
+    if (by_inputs) add_row(p, p->wide[row], first, n, out);
+    else out[row - first] = mlaf_dot(p->wide, p->weights, N(h, INNER));
   }
 }
 

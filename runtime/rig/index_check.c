@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "op/e4m3.h"
+#include "op/sums.h"
 #include "rig/rig.h"
 
 enum { COLUMNS = MLAF_FORM_INDEX_COLUMNS };
@@ -109,11 +110,7 @@ static void score(const layer_rig *r, const layer_index_left *left, int32_t requ
   for (int64_t i = 0; i < n; i++) {
     out[i] = 0;
     key_of(r, left, decoded, layer_slot(r, request, i), key);
-    for (int64_t h = 0; h < r->index.form.heads; h++) {
-      double sum = 0;
-      for (int c = 0; c < COLUMNS; c++) sum += q[h * COLUMNS + c] * key[c];
-      out[i] += w[h] * fmax(sum, 0);
-    }
+    for (int64_t h = 0; h < r->index.form.heads; h++) out[i] += w[h] * fmax(mlaf_dot(q + h * COLUMNS, key, COLUMNS), 0);
   }
 }
 

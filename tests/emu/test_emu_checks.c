@@ -3,6 +3,8 @@
 #include "emu/strict.h"
 
 #define STORE9 "global_store_dword v1, v9, s[6:7]\n"
+#define STORE16 \
+  "v_mov_b32 v10, 1\nv_mov_b32 v11, 2\nv_mov_b32 v12, 3\nv_mov_b32 v13, 4\nglobal_store_dwordx4 v5, v[10:13], s[6:7]\n"
 #define VM "s_waitcnt vmcnt(0)\n"
 #define LGKM "s_waitcnt lgkmcnt(0)\n"
 
@@ -15,6 +17,12 @@ TEST(global_memory_nobody_wrote) {
       {STORE9 "global_load_dwordx2 v[10:11], v3, s[6:7]\n" VM, true},                 /* within what 64 lanes wrote */
       {STORE9 "global_load_dwordx2 v[10:11], v3, s[6:7] offset:4\n" VM, false},       /* the last lane's second dword */
       {STORE9 "global_load_ubyte v10, v1, s[6:7] offset:256\n" VM, false},
+      {STORE9 "global_load_dwordx4 v[10:13], v4, s[6:7]\n" VM, true},
+      {STORE9 "global_load_dwordx4 v[10:13], v4, s[6:7] offset:1\n" VM, false},
+      {STORE9 "global_load_dwordx3 v[10:12], v4, s[6:7] offset:4\n" VM, true},
+      {STORE9 "global_load_dwordx3 v[10:12], v4, s[6:7] offset:5\n" VM, false},
+      {STORE16 "global_load_ubyte v9, v5, s[6:7] offset:15\n" VM, true},
+      {STORE16 "global_load_ubyte v9, v5, s[6:7] offset:16\n" VM, false},
       {"global_store_byte v1, v9, s[6:7]\nglobal_load_ubyte v10, v1, s[6:7]\n" VM, true},
       {"global_store_byte v1, v9, s[6:7]\nglobal_load_ushort v10, v1, s[6:7]\n" VM, false},
       {"global_atomic_add v1, v9, s[6:7]\n" VM, false},
@@ -29,7 +37,8 @@ TEST(global_memory_nobody_wrote) {
       {"v_mov_b32 v4, s6\nv_mov_b32 v5, s7\nflat_load_dword v9, v[4:5]\n" VM LGKM, false}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char body[512];
-    snprintf(body, sizeof body, "v_mov_b32 v9, 5\nv_and_b32 v3, -8, v1\n%s", cases[i].body);
+    snprintf(body, sizeof body, "v_mov_b32 v9, 5\nv_and_b32 v3, -8, v1\nv_and_b32 v4, -16, v1\nv_lshlrev_b32 v5, 2, v1\n%s",
+             cases[i].body);
     if (mlaf_emu_ops.mem_undefine(s->dev, s->out, SNIP_BYTES, &s->err)) fail_msg("%s", s->err.text);
     if (cases[i].ok) snip_ok(s, 1, 256, body);
     else FAULT(s, 1, 256, body, "global memory that nothing has written", "rule global-unwritten");

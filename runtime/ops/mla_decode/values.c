@@ -4,9 +4,11 @@
 #include <stdlib.h>
 
 #include "op/numeric.h"
+#include "op/sums.h"
 
 static double dot(int32_t dtype, const double *o, const uint16_t *w, int n) {
   double sum = 0;
+  if (dtype == MLAF_BF16) return mlaf_dot_bf16(o, w, n);
   for (int i = 0; i < n; i++) sum += o[i] * mlaf_decode16(dtype, w[i]);
   return sum;
 }

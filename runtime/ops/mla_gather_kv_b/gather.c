@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "op/stored.h"
+#include "op/sums.h"
 #include "ops/mla_gather_kv_b/args.h"
 
 enum { POISON = 0xff, POISON_FNUZ = 0x80, SPARE_PAGES = 3, SPARE_TOKENS = 5, TABLE_GAP = 3, HEAD_GAP = 24 };
@@ -336,15 +337,12 @@ static void refer_output(const mlaf_rows *r, const numbers *x, int64_t f, double
   const mlaf_host_tensor *w = &r->h->t[GATHER_KV_B_W];
   const int64_t rank = N(r->h, R);
   uint16_t row[MLA_GATHER_KV_B_RANK_MAX];
-  double sum = 0, size = 0;
+  double weights[MLA_GATHER_KV_B_RANK_MAX];
   mlaf_rows_read(r, GATHER_KV_B_W, r->j * w->stride[0] + f * w->stride[1], rank, row);
-  for (int64_t c = 0; c < rank; c++) {
-    const double term = (double)mlaf_decode16(r->h->dtype, row[c]) * x->latent[c];
-    sum += term;
-    size += fabs(term);
-  }
-  *value = sum * x->behind;
-  *slack = 8 * sqrt((double)(rank + 1)) * 0x1p-24 * size * x->behind;
+  mlaf_widen16(r->h->dtype, row, rank, weights);
+  const mlaf_sum product = mlaf_dot_sizes(weights, x->latent, rank);
+  *value = product.sum * x->behind;
+  *slack = 8 * sqrt((double)(rank + 1)) * 0x1p-24 * product.size * x->behind;
 }
 
 static void reference(mlaf_rows *r) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "op/e4m3.h"
+#include "op/sums.h"
 #include "ops/mla_index/args.h"
 #include "ops/mla_index/index.h"
 
@@ -140,34 +141,46 @@ static int64_t row_at(const mlaf_host *h, int64_t t, int64_t position) {
   return page < 0 || page >= N(h, PAGES) ? -1 : page * page_tokens + position % page_tokens;
 }
 
-static void score(const mlaf_host *h, int64_t t, int64_t row, const double decoded[256], double *value, double *slack) {
-  const uint8_t *key = key_at(h, row / args_of(h)->page_tokens, row % args_of(h)->page_tokens);
-  const float *w = mlaf_host_at(h, INDEX_W, t, 0);
-  double sum = 0, sizes = 0;
-  float scale;
-  memcpy(&scale, scale_at(h, row / args_of(h)->page_tokens, row % args_of(h)->page_tokens), sizeof scale);
-  for (int64_t head = 0; head < N(h, H); head++) {
-    const uint8_t *q = mlaf_host_at(h, INDEX_Q, t, head);
-    double product = 0, size = 0;
-    for (int i = 0; i < INDEX_COLUMNS; i++) {
-      const double x = decoded[q[i]] * decoded[key[i]];
-      product += x;
-      size += fabs(x);
-    }
-    sum += (double)w[head] * (product < 0 ? 0 : product); /* NaN stays */
-    sizes += fabs((double)w[head]) * size;
+/* Adds some heads' scores of a row. q: the heads' queries, decoded. */
+static void add_scores(const float *w, int64_t heads, double (*q)[INDEX_COLUMNS], const double *key, double *value,
+                       double *slack) {
+  for (int64_t head = 0; head < heads; head++) {
+    const mlaf_sum product = mlaf_dot_sizes(q[head], key, INDEX_COLUMNS); /* exact in any order */
+    *value += (double)w[head] * (product.sum < 0 ? 0 : product.sum);      /* NaN stays */
+    *slack += fabs((double)w[head]) * product.size;
   }
-  *value = (double)(float)((double)scale * sum); /* as a kernel rounds an exact sum */
-  *slack = FP32_OFF * fabs((double)scale) * sizes + 0x1p-120;
 }
 
+/* Sums over all heads become logits, as a kernel rounds exact ones. */
+static void scale_scores(const mlaf_host *h, int64_t row, double *value, double *slack) {
+  float scale;
+  memcpy(&scale, scale_at(h, row / args_of(h)->page_tokens, row % args_of(h)->page_tokens), sizeof scale);
+  *value = (double)(float)((double)scale * *value);
+  *slack = FP32_OFF * fabs((double)scale) * *slack + 0x1p-120;
+}
+
+/* Keys are decoded once for every so many heads, queries once. */
 static void score_all(const mlaf_host *h, int64_t t, scores s) {
-  double decoded[256];
-  for (int i = 0; i < 256; i++) decoded[i] = mlaf_e4m3_decode(false, (uint8_t)i);
-  for (int64_t i = 0; i < length_of(h, t); i++) {
+  enum { HEADS = 16 };
+  const float *w = mlaf_host_at(h, INDEX_W, t, 0);
+  const int64_t n = length_of(h, t), page = args_of(h)->page_tokens;
+  double codes[256], q[HEADS][INDEX_COLUMNS], key[INDEX_COLUMNS];
+  for (int i = 0; i < 256; i++) codes[i] = mlaf_e4m3_decode(false, (uint8_t)i);
+  for (int64_t first = 0; first < N(h, H); first += HEADS) {
+    const int64_t heads = N(h, H) - first < HEADS ? N(h, H) - first : HEADS;
+    for (int64_t i = 0; i < heads; i++) mlaf_widen8(codes, mlaf_host_at(h, INDEX_Q, t, first + i), INDEX_COLUMNS, 1, q[i]);
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t row = row_at(h, t, i);
+      if (row < 0) continue;
+      if (first == 0) s.value[i] = s.slack[i] = 0;
+      mlaf_widen8(codes, key_at(h, row / page, row % page), INDEX_COLUMNS, 1, key);
+      add_scores(w + first, heads, q, key, &s.value[i], &s.slack[i]);
+    }
+  }
+  for (int64_t i = 0; i < n; i++) {
     const int64_t row = row_at(h, t, i);
-    s.value[i] = NAN;
-    if (row >= 0) score(h, t, row, decoded, &s.value[i], &s.slack[i]);
+    if (row >= 0) scale_scores(h, row, &s.value[i], &s.slack[i]);
+    else s.value[i] = NAN;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "op/e4m3.h"
+#include "op/sums.h"
 
 /* A field of the problem, and a size of the table. */
 #define F(p, field) ((p)->v[MLA_PREFILL_##field])
@@ -61,7 +62,8 @@ static void take(const reader *x, int tensor, int64_t at, int64_t n, double *out
   const int32_t dtype = x->r->h->dtype;
   const bool bytes = F(&x->r->h->point, INPUTS);
   mlaf_rows_read(x->r, tensor, at, n, raw);
-  for (int64_t i = 0; i < n; i++) out[i] = bytes ? x->codes[((const uint8_t *)raw)[i]] : (double)mlaf_decode16(dtype, raw[i]);
+  if (bytes) mlaf_widen8(x->codes, (const uint8_t *)raw, n, 1, out);
+  else mlaf_widen16(dtype, raw, n, out);
 }
 
 static int64_t place_of(const mlaf_rows *r, int tensor, int64_t row) {
@@ -80,16 +82,13 @@ static void take_key(const reader *x, int64_t key, double *out) {
 
 /* A score, term by term. size: the sum of |terms|. Of e4m3fn the largest of all terms and sums on the way instead: matrix cores
  * cut those off at 13 bits behind the largest of them. */
-typedef struct score_sum {
-  double sum, size;
-} score_sum;
-
-static score_sum dot(bool cut, const double *a, const double *b, int64_t n) {
-  score_sum s = {0, 0};
+static mlaf_sum dot(bool cut, const double *a, const double *b, int64_t n) {
+  mlaf_sum s = {0, 0};
+  if (!cut) return mlaf_dot_sizes(a, b, n);
   for (int64_t i = 0; i < n; i++) {
     const double term = a[i] * b[i];
     s.sum += term;
-    s.size = cut ? fmax(s.size, fmax(fabs(term), fabs(s.sum))) : s.size + fabs(term);
+    s.size = fmax(s.size, fmax(fabs(term), fabs(s.sum)));
   }
   return s;
 }
@@ -107,7 +106,7 @@ static void refer(const mlaf_rows *r, const row_facts *row, double *o, double *l
   take(&x, PREFILL_Q, place_of(r, PREFILL_Q, r->i), N(h, QK), q);
   for (int64_t j = 0; j < row->visible; j++) {
     take_key(&x, row->first_key + j, key);
-    const score_sum score = dot(F(&h->point, INPUTS) == PREFILL_E4M3FN, q, key, N(h, QK));
+    const mlaf_sum score = dot(F(&h->point, INPUTS) == PREFILL_E4M3FN, q, key, N(h, QK));
     scores[j] = scale * score.sum;
     if (scores[j] > max) max = scores[j]; /* NaN never wins; it comes back through the sum */
     if (scale * score.size > *magnitude) *magnitude = scale * score.size;
@@ -116,7 +115,7 @@ static void refer(const mlaf_rows *r, const row_facts *row, double *o, double *l
     const double w = exp(scores[j] - max);
     take(&x, PREFILL_V, place_of(r, PREFILL_V, row->first_key + j), N(h, V), key);
     sum += w;
-    for (int64_t c = 0; c < N(h, V); c++) o[c] += w * key[c];
+    mlaf_add_scaled(o, w, key, N(h, V));
   }
   for (int64_t c = 0; c < N(h, V); c++) o[c] *= x.scale[2] / sum;
   *lse = max + log(sum);

@@ -1,0 +1,36 @@
+/* Loops over the addresses of 64 lanes that compilers turn into vector code. */
+#include "emu/lanes.h"
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define CLONES
+#endif
+
+CLONES static void extent(const uint64_t *addr, uint64_t out[2]) {
+  uint64_t lo = addr[0], hi = addr[0];
+  for (int l = 1; l < EMU_LANES; l++) {
+    lo = addr[l] < lo ? addr[l] : lo;
+    hi = addr[l] > hi ? addr[l] : hi;
+  }
+  out[0] = lo, out[1] = hi;
+}
+
+void emu_lanes_extent(const uint64_t addr[EMU_LANES], uint64_t *least, uint64_t *most) {
+  uint64_t ends[2];
+  extent(addr, ends);
+  *least = ends[0], *most = ends[1];
+}
+
+CLONES static uint64_t lines(const uint64_t *addr, uint64_t last, uint64_t mask) {
+  uint64_t n = 1 + (((addr[0] ^ (addr[0] + last)) & mask) != 0);
+  for (int l = 1; l < EMU_LANES; l++) {
+    const uint64_t a = addr[l], end = a + last, before = addr[l - 1] + last;
+    n += (((a ^ before) & mask) != 0) + (((a ^ end) & mask) != 0);
+  }
+  return n;
+}
+
+unsigned emu_lanes_lines(const uint64_t addr[EMU_LANES], unsigned bytes, unsigned line) {
+  return (unsigned)lines(addr, bytes - 1, ~(uint64_t)(line - 1));
+}
