@@ -26,8 +26,8 @@ MOST = (1 << 31) - 1
 
 
 class Arguments:
-    """Kinds of a function's arguments: "[T, d]", perhaps "[T, d] or [T, 1, d]", for a tensor; dict of tensors; int, a range, float, bool,
-    str, a tuple of two numbers; list of numbers; "stream". Streams and arguments that have a number as their default need not be named."""
+    """Kinds of a function's arguments: "[T, d]", perhaps "[T, d] or [T, 1, d]", for a tensor; dict of tensors; int, a range, float, bool, str, object for a
+    flag or a name, tuple of two numbers, list of numbers; "stream". Streams and arguments with a number as their default need not be named."""
 
     def __init__(self, function, kinds):
         self.parameters = inspect.signature(function).parameters
@@ -52,7 +52,7 @@ class Arguments:
         values, found = dict(zip(self.parameters, args), **named), re.split(r"\W", detail or str(why))[0]
         numbers = [name for name, kind in self.kinds.items() if not isinstance(kind, str) and kind not in (dict, list) or kind == "stream"]
         if found not in numbers:  # a number that is none may be why a tensor's shape is not as wanted
-            self._refuse(numbers, values, why, on_gpu)
+            self._refuse([name for name in numbers if self.kinds[name] is not float or not hasattr(values.get(name), "shape")], values, why, on_gpu)
         if found in self.parameters:
             raise said from None
         self._refuse(self.kinds, values, why, on_gpu)
@@ -112,6 +112,9 @@ def check(name, kind, value, on_gpu=False):
     elif kind is bool:
         if not (isinstance(value, int) and value in (0, 1)) and type(value).__name__ != "bool":  # NumPy has one of its own
             fail(f"{name} is {shown(value)}, must be True or False")
+    elif kind is object:
+        if hasattr(value, "shape"):
+            fail(f"{name} is {shown(value)}, must be True, False or a name")
     elif kind is tuple:
         if value is not None and (not isinstance(value, (tuple, list)) or len(value) < 2):
             fail(f"{name} is {shown(value)}, must be two numbers")

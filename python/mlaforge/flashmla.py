@@ -239,7 +239,7 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
 
 
 _NAMES = {"extra_cache": "extra_k_cache", "extra_indices": "extra_indices_in_kvcache"}
-_FLASH = Arguments(flash_mla_with_kvcache, {
+_FLASH = Arguments(flash_mla_with_kvcache, {"is_fp8_kvcache": object, 
     "q": "[B, q_len, H, R+P], or [T, H, R+P] with cu_seqlens_q", "cu_seqlens_q": "[B+1]", "max_seqlen_q": int, "k_cache": "[blocks, page_size, 1, R+P], or a pair of [blocks, page_size, R] and [blocks, page_size, P]",
     "block_table": "[B, most] or None", "cache_seqlens": "[B] or None", "head_dim_v": int,
     "softmax_scale": float, "mean_kv_len": float, "out": "[B, q_len, H, head_dim_v] or [T, H, head_dim_v]", "lse": "[B, H, q_len] or [T, H]",
