@@ -123,7 +123,7 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/wrappers PROPERTIES LABELS t1 ENVIRONMENT
       "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
-    add_test(NAME python/torch_ops COMMAND ${MLAF_PYTHON} -m unittest test_torch_ops test_flashinfer test_engines test_jax WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
+    add_test(NAME python/torch_ops COMMAND ${MLAF_PYTHON} -m unittest test_torch_ops test_flashinfer test_engines test_engine_steps test_jax WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/torch_ops PROPERTIES LABELS t1 ENVIRONMENT
       "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
     add_test(NAME python/batch_invariant COMMAND ${MLAF_PYTHON} -m unittest test_batch_invariant

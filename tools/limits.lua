@@ -1,6 +1,7 @@
 -- lua5.4 tools/limits.lua WHAT ROOT [FILE]: what is made of gen/limits.lua, gen/formats.lua and of the operations' fields.
 --   header      of gen/limits.lua, a C header (the build)
 --   formats     of gen/formats.lua, a C header (the build); formats_python: python/mlaforge/formats.py
+--   q_parts_python  python/mlaforge/q_parts.py, of tuning/q-parts.tsv
 --   formats_doc  docs/append.md, with the table between "<!-- cache formats -->" and "<!-- end of formats -->" made anew
 --   fields:OP   of gen/ops/OP/fields.lua, the C table of the record (the build)
 --   doc:OP      the page of docs/ that has "<!-- fields of OP -->", with the table made anew
@@ -182,6 +183,37 @@ REFUSED = {  # (operation, format): why
 ]]):format(table.concat(out, "\n"), table.concat(refused, "\n"))
 end
 
+-- Times are added up over the shapes of a number of heads.
+function make.q_parts_python()
+  local columns, sums, out = {"target", "heads", "batch", "context", "two", "joined", "device", "date"}, {}, {}
+  for line in assert(files.read("tuning/q-parts.tsv")):gmatch("[^\n]+") do
+    local row, i = {}, 0
+    for field in line:gmatch("[^\t]+") do
+      i = i + 1
+      row[columns[i] or error("tuning/q-parts.tsv: more than " .. #columns .. " columns: " .. line)] = field
+    end
+    local heads, two, joined = tonumber(row.heads), tonumber(row.two), tonumber(row.joined)
+    if line:sub(1, 1) ~= "#" and row.heads ~= "heads" then
+      assert(row.date and heads and two and joined, "tuning/q-parts.tsv: " .. line)
+      local by = sums[row.target] or {}
+      sums[row.target], by[heads] = by, (by[heads] or 0) + two - joined
+    end
+  end
+  for target, by in sorted(sums) do
+    local faster = {}
+    for heads, won in pairs(by) do faster[#faster + 1] = won > 0 and heads or nil end
+    table.sort(faster)
+    out[#out + 1] = ('    "%s": %s,'):format(target, tuple(faster))
+  end
+  return ([[
+"""Made by tools/limits.lua of tuning/q-parts.tsv, measured times. Do not edit."""
+
+JOINED = {  # heads for which a launch that joins Q's two tensors is faster than kernels that read both, by target
+%s
+}
+]]):format(table.concat(out, "\n"))
+end
+
 function make.formats_doc()
   local usual, out = formats.USUAL, {}
   out[1] = ("| format | bytes of a token, rank %d, rope %d | what a token holds | caches of | taken by |"):format(usual.rank,
@@ -334,8 +366,8 @@ function make.embed(op)
 end
 
 local name, op = what:match("^([%l_]+):?([%l%d_]*)$")
-local text = assert(make[name], "header, formats, formats_python, formats_doc, fields:OPERATION, doc:OPERATION, python or "
-  .. "embed:OPERATION?")(op)
+local text = assert(make[name], "header, formats, formats_python, q_parts_python, formats_doc, fields:OPERATION, doc:OPERATION, "
+  .. "python or embed:OPERATION?")(op)
 local to = file and assert(io.open(file, "wb")) or io.stdout
 assert(to:write(text))
 assert(to:flush())

@@ -266,6 +266,12 @@ int fast_find_torch(void) {
   return torch_tensor != NULL;
 }
 
+/* Py_RETURN_NONE of Python 3.12's headers takes no reference, and Pythons before it that load this module want one. */
+static PyObject *none(void) {
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+
 /* 1 once both functions of PyTorch's are known that say what it is doing. */
 static int find_modes(void) {
   if (torch_records) return 1;
@@ -281,8 +287,8 @@ static int find_modes(void) {
 }
 
 /* mode() of torch_state.py: 1 while PyTorch traces, 2 while it records for a backward pass, else None. */
-static PyObject *mode(PyObject *self, PyObject *none) {
-  if (!find_modes()) Py_RETURN_NONE;
+static PyObject *mode(PyObject *self, PyObject *unused) {
+  if (!find_modes()) return none();
   PyObject *traces = PyObject_CallNoArgs(torch_traces);
   if (!traces) return NULL;
   PyObject *records = traces == Py_True ? NULL : PyObject_CallNoArgs(torch_records);
@@ -293,7 +299,7 @@ static PyObject *mode(PyObject *self, PyObject *none) {
   long n = traces == Py_True ? 1 : records == Py_True ? 2 : 0;
   Py_DECREF(traces);
   Py_XDECREF(records);
-  if (!n) Py_RETURN_NONE;
+  if (!n) return none();
   return PyLong_FromLong(n);
 }
 
@@ -422,11 +428,6 @@ static int make_call(PyObject *const *a, mlaf_call *c, int *status) {
   PyEval_RestoreThread(thread);
   Py_XDECREF(memory.held);
   return 1;
-}
-
-static PyObject *none(void) {
-  Py_INCREF(Py_None);
-  return Py_None;
 }
 
 /* run(ctx, plan_opts, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, 4 lists or block_table and
@@ -620,7 +621,7 @@ static PyObject *bind(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   for (n_scales = 0; n_scales < n - 1 && n_scales < SCALES; n_scales++) scales[n_scales] = PyLong_AsSsize_t(a[n_scales + 1]);
   if (PyErr_Occurred()) return NULL;
   memcpy(&run_call, &p, sizeof p);
-  Py_RETURN_NONE;
+  return none();
 }
 
 static PyMethodDef methods[] = {{"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL, NULL},

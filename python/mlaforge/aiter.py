@@ -40,10 +40,11 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
     """
     if torch_state.mode() and (made := torch_state.watched(mla_decode_fwd, locals())) is not None:
         return made
-    ctx = ctx or context._default or context.default_context()
-    if batch_invariant:
-        ctx = ctx.with_batch_invariance()
+    if ctx is None:
+        ctx = context._default or context.default_context()
     try:
+        if batch_invariant:
+            ctx = ctx.with_batch_invariance()
         if logit_cap:
             fail(f"logit_cap is {logit_cap}; only 0 (none) is supported")
         if nhead_kv != 1:
@@ -138,7 +139,7 @@ _DECODE = Arguments(mla_decode_fwd, {
 
 
 @entry(q="[Tq, H, D]", k="[Tk, H, D]", v="[Tk, H, V]", cu_seqlens_q="[B+1]", cu_seqlens_k="[B+1]", softmax_scale=float,
-       out="[Tq, H, V]")
+       out="[Tq, H, V]", window_size=tuple)
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, min_seqlen_q=0, dropout_p=0.0,
                            softmax_scale=None, logits_soft_cap=0.0, causal=False, window_size=(-1, -1), bias=None, alibi_slopes=None,
                            deterministic=False, return_lse=False, return_attn_probs=False, how_v3_bf16_cvt=1, block_table=None, out=None,

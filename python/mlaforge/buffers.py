@@ -49,7 +49,7 @@ class Buffer:
         for size in reversed(self.shape):
             dense.insert(0, n)
             n *= size
-        self._strides = _numbers("strides", strides) if strides else tuple(dense)
+        self._strides = tuple(dense) if strides is None else _numbers("strides", strides)
         if len(self._strides) != len(self.shape):
             raise ValueError(f"strides is {self._strides}, must be {len(self.shape)} numbers, as many as shape has")
         self.count = 1 + sum((size - 1) * stride for size, stride in zip(self.shape, self._strides)) if all(self.shape) else 0

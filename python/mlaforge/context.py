@@ -87,7 +87,9 @@ class Context:
     def __init__(self, device=None, db_path=None, cache_dir=None, bundle=None, effort="estimate", no_compile=False, log=None,
                  log_level=1, lengths=None, batch_invariant=False):
         self._lib, self._handle = library(), PTR()
-        self._log = LOG_FN(lambda user, level, line: log(level, line.decode(errors="replace"))) if log else None
+        if log is not None and not callable(log):
+            fail(f"log is {log!r}, must be a function of a level and a line")
+        self._log = None if log is None else LOG_FN(lambda user, level, line: log(level, line.decode(errors="replace")))
         opts = _struct(CtxOpts, device=_text(device), db_path=_text(db_path), cache_dir=_text(cache_dir), bundle=_text(bundle),
                        log_level=log_level, log=ctypes.cast(self._log, PTR) if self._log else None)
         self._plan_opts = _struct(PlanOpts, effort=_one_of("effort", effort, EFFORT), lengths=_text(lengths),
@@ -236,7 +238,7 @@ class Context:
                 plan = mine
         return plan
 
-    @explained(heads=int)
+    @explained(heads=int, cache_format=str)
     def warm_up(self, heads, rank=512, rope=64, q_len=1, causal=True, dtype="bfloat16", page_size=64, batch=(1, 256),
                 kv_len=(1, 131072), block_tables=True, reserve=False, rope_style=None, cache_format=None, lists=False, pools=False, fp8_q=False, q_parts=False):
         """Plan, compile and load what calls of this shape may need with any batch and mean length of the two ranges; afterwards such
@@ -389,7 +391,8 @@ def default_context():
 
 def of_call(ctx, batch_invariant=False):
     """The context of a call; the thread's tensors are to lie on its device from here on. What checks tensors begins with it."""
-    ctx = ctx or _default or default_context()
+    if ctx is None:
+        ctx = _default or default_context()
     if batch_invariant:
         ctx = ctx.with_batch_invariance()
     expect(ctx.ordinal, ctx._target)

@@ -44,6 +44,8 @@ def shard_lengths(seq_lens, ranks, rank, interleave=1, q_len=1, causal=True):
     causal: query token i of q_len sees the first seq_lens - (q_len - 1 - i); else all. Of a negative length 0 comes out."""
     _checked(ranks, rank, interleave)
     whole("q_len", q_len, 1, _MOST)
+    if not isinstance(causal, (bool, int)):
+        fail(f"causal is {causal!r}, must be True or False")
     if not hasattr(seq_lens, "data_ptr"):
         return [_length(_at_most(n - (q_len - 1 - i if causal else 0), _MOST), ranks, rank, interleave)
                 for n in _listed("seq_lens", seq_lens) for i in range(q_len)]
@@ -62,6 +64,6 @@ def shard_tokens(tokens, ranks, rank, interleave=1):
     def place(i):
         return i // interleave // ranks * interleave + i % interleave
 
-    if hasattr(tokens, "data_ptr"):
+    if hasattr(tokens, "data_ptr") and hasattr(tokens, "masked_fill"):
         return place(tokens).masked_fill(tokens // interleave % ranks != rank, -1)
     return [place(i) if i // interleave % ranks == rank else -1 for i in _listed("tokens", tokens)]

@@ -19,21 +19,20 @@ WORDS = {"the cache": ("kv_cache", "kv_buffer", "k_buffer", "k_cache", "cache"),
          "ctx_max": ("kv_len",), "ctx": ("kv_len",), "requests": ("batch",), "seq_lens": ("cache_seqlens",), "cache_seqlens": ("seq_lens",), "qo_indptr": ("cu_seqlens_q",),
          "the table of cosines": ("cos_sin_cache", "cos_cache"), "the table of sines": ("sin_cache",),
          "ckv": ("k_cache", "kv_buffer", "kv"), "extra_ckv": ("extra_k_cache",), "keys": ("cache",), "w_scale": ("weights_scale",),
-         "extra": ("extra_k_cache",), "extra_indices": ("extra_indices_in_kvcache",), "q_scale": ("descale_q",), "kv_scale": ("descale_k",)}
+         "extra": ("extra_k_cache",), "cache_format": ("is_fp8_kvcache",), "extra_indices": ("extra_indices_in_kvcache",), "q_scale": ("descale_q",), "kv_scale": ("descale_k",)}
 LENGTHS = {"topk": "indices", "extra_topk": "extra_indices"}  # members of C's structs that count a tensor's columns
 FAULTS = (RuntimeError, AttributeError, TypeError, IndexError, KeyError, ValueError, ZeroDivisionError, OverflowError, ctypes.ArgumentError)
 MOST = (1 << 31) - 1
 
 
 class Arguments:
-    """Kinds of a function's arguments: "[T, d]", perhaps "[T, d] or [T, 1, d]", for a tensor; dict of tensors; int, a range, float,
-    str; list of numbers. Arguments that have a number as their default need not be named."""
+    """Kinds of a function's arguments: "[T, d]", perhaps "[T, d] or [T, 1, d]", for a tensor; dict of tensors; int, a range, float, bool, str, object for a
+    flag or a name, tuple of two numbers, list of numbers; "stream". Streams and arguments with a number as their default need not be named."""
 
     def __init__(self, function, kinds):
         self.parameters = inspect.signature(function).parameters
-        self.kinds = {name: type(p.default) for name, p in self.parameters.items() if type(p.default) in (int, float)} | kinds
-        if "workspace" in self.parameters:
-            self.kinds["workspace"] = ""
+        self.kinds = {name: type(p.default) for name, p in self.parameters.items() if type(p.default) in (int, float, bool)} | kinds
+        self.kinds |= {name: kind for name, kind in (("workspace", ""), ("stream", "stream")) if name in self.parameters}
         unknown = set(kinds) - set(self.parameters)
         if unknown:
             raise TypeError(f"{function.__qualname__} has no {', '.join(sorted(unknown))}")
@@ -42,7 +41,7 @@ class Arguments:
         """Raises `why` in the caller's words: the library's message with the argument's name, or the first argument that is not of its kind.
         ctx: the call's context; None: it has none."""
         if ctx is not None and not hasattr(ctx, "emulated"):
-            fail(f"ctx is {ctx!r}, must be a mlaforge.Context, or None for the default one")
+            fail(f"ctx is {shown(ctx)}, must be a mlaforge.Context, or None for the default one")
         on_gpu = ctx is not None and not ctx.emulated
         detail = self._renamed(why.detail) if isinstance(why, MlafError) else ""
         name, other, rest = detail.partition(" is of another type")
@@ -50,19 +49,30 @@ class Arguments:
         if hasattr(tensor_of, "dtype"):  # the library knows some types; the tensor knows its own
             detail = f"{name} is {dtype_name(tensor_of)}{rest}"
         said = MlafError(why.status, detail) if detail else why
-        if re.split(r"\W", detail or str(why))[0] in self.parameters:
+        values, found = dict(zip(self.parameters, args), **named), re.split(r"\W", detail or str(why))[0]
+        numbers = [name for name, kind in self.kinds.items() if not isinstance(kind, str) and kind not in (dict, list) or kind == "stream"]
+        if found not in numbers:  # a number that is none may be why a tensor's shape is not as wanted
+            self._refuse([name for name in numbers if self.kinds[name] is not float or not hasattr(values.get(name), "shape")], values, why, on_gpu)
+        if found in self.parameters:
             raise said from None
-        values = dict(zip(self.parameters, args), **named)
-        for name, kind in self.kinds.items():
-            default = self.parameters[name].default
+        self._refuse(self.kinds, values, why, on_gpu)
+        raise said from (None if detail else why.__cause__)
+
+    def _refuse(self, names, values, why, on_gpu):
+        """Raises for the first of these arguments that is not of its kind."""
+        for name in names:
+            kind, default = self.kinds[name], self.parameters[name].default
             value = values.get(name, default)
             if value is default:
                 continue
+            if kind is int and isinstance(why, ZeroDivisionError):
+                kind = range(1, MOST + 1)
+            if kind is float and isinstance(value, (int, float)) and isinstance(why, (ValueError, OverflowError)) and not abs(value) < 1 << 63:
+                raise MlafError("MLAF_E_ARG", f"{name} is {value}, must be a number below 2**63") from None
             try:
-                check(name, range(1, MOST + 1) if kind is int and isinstance(why, ZeroDivisionError) else kind, value, on_gpu)
+                check(name, kind, value, on_gpu)
             except MlafError as named_one:
                 raise named_one from None
-        raise said from (None if detail else why.__cause__)
 
     def _member(self, found):
         """Says a member of C's structs in the caller's words: an argument's stride, or its columns."""
@@ -85,15 +95,31 @@ class Arguments:
         return known[0] + text[found.end():] if known else text
 
 
+def shown(value):
+    """A value in an error: of a tensor its shape."""
+    return f"a {type(value).__name__} of the shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)
+
+
 def check(name, kind, value, on_gpu=False):
     """An error where `value` is not of its kind."""
     if kind is int or isinstance(kind, range):
         whole(name, value, kind[0] if kind is not int else 0, kind[-1] if kind is not int else MOST)
     elif kind is float:
-        if isinstance(value, str) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        if isinstance(value, (str, type)) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
             fail(f"{name} is {value!r}, must be a number")
         if math.prod(getattr(value, "shape", ())) != 1:
             fail(f"{name} has the shape {tuple(value.shape)}, must be a number")
+    elif kind is bool:
+        if not (isinstance(value, int) and value in (0, 1)) and type(value).__name__ != "bool":  # NumPy has one of its own
+            fail(f"{name} is {shown(value)}, must be True or False")
+    elif kind is object:
+        if hasattr(value, "shape"):
+            fail(f"{name} is {shown(value)}, must be True, False or a name")
+    elif kind is tuple:
+        if value is not None and (not isinstance(value, (tuple, list)) or len(value) < 2):
+            fail(f"{name} is {shown(value)}, must be two numbers")
+    elif kind == "stream":
+        whole(name, getattr(value, "cuda_stream", value), 0, (1 << 64) - 1)
     elif kind is str:
         if not isinstance(value, (str, bytes, os.PathLike)):
             fail(f"{name} is {value!r}, must be a string")
@@ -132,7 +158,7 @@ def explained(**kinds):
             try:
                 return function(*args, **named)
             except FAULTS as why:
-                arguments.explain(why, None, args, named)
+                arguments.explain(why, named.get("ctx"), args, named)
         return call
     return decorate
 
@@ -153,7 +179,9 @@ def entry(**kinds):
 
         @functools.wraps(function)
         def call(*args, **named):
-            ctx = args[0]._ctx if method else named.get("ctx") or context._default or context.default_context()
+            ctx = args[0]._ctx if method else named.get("ctx")
+            if ctx is None:
+                ctx = context._default or context.default_context()
             state = torch_state.mode()
             if state:
                 if state == torch_state.TRACES:

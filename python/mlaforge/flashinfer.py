@@ -11,8 +11,10 @@ needs(__name__, "torch")
 import torch
 
 from .aiter import mla_decode_fwd
+from .engines.steps import pieces
+from .entry import explained
 from .mla_append import parts_or_joined
-from .tensors import fail
+from .tensors import fail, whole
 
 __all__ = ["BatchMLAPagedAttentionWrapper"]
 
@@ -23,16 +25,13 @@ TABLE_SCALE = (128 + 64) ** -0.5
 
 def _requests(qo_indptr, kv_indptr, kv_len, page_size, causal):
     """(query tokens, first entry of kv_indices, cached tokens) of each request that a launch has, from lists of numbers."""
-    made = []
-    for b, cached in enumerate(kv_len):
-        first, last = qo_indptr[b], qo_indptr[b + 1]
-        if last < first or cached < 0 or kv_indptr[b + 1] - kv_indptr[b] < -(-cached // page_size):
-            fail(f"request {b} has {last - first} query tokens, {cached} cached tokens and {kv_indptr[b + 1] - kv_indptr[b]} pages of {page_size}: "
+    news = [last - first for first, last in zip(qo_indptr, qo_indptr[1:])]
+    for b, (new, cached) in enumerate(zip(news, kv_len)):
+        if new < 0 or cached < 0 or kv_indptr[b + 1] - kv_indptr[b] < -(-cached // page_size):
+            fail(f"request {b} has {new} query tokens, {cached} cached tokens and {kv_indptr[b + 1] - kv_indptr[b]} pages of {page_size}: "
                  "none may be negative, and pages must hold all cached tokens")
-        for start in range(first, last, Q_MOST) if last - first > Q_MOST else (first,):
-            end = min(start + Q_MOST, last)
-            made.append((end - start, kv_indptr[b], max(cached - (last - end), 0) if causal else cached))
-    return made
+    cut = pieces(news, [cached - new for new, cached in zip(news, kv_len)], Q_MOST)
+    return [(n, kv_indptr[b], max(past + n, 0) if causal else kv_len[b]) for b, n, past in cut]
 
 
 class BatchMLAPagedAttentionWrapper:
@@ -51,6 +50,8 @@ class BatchMLAPagedAttentionWrapper:
         """As the constructor was told."""
         return self._graphs
 
+    @explained(qo_indptr="[B + 1]", kv_indptr="[B + 1]", kv_indices="[pages]", kv_len_arr="[B]", num_heads=int, head_dim_ckv=int, head_dim_kpe=int,
+               page_size=range(1, 65537), causal=bool, sm_scale=float)
     def plan(self, qo_indptr, kv_indptr, kv_indices, kv_len_arr, num_heads, head_dim_ckv, head_dim_kpe, page_size, causal, sm_scale, q_data_type,
              kv_data_type, use_profiler=False):
         """For the launches until the next plan(): int32 qo_indptr [B + 1], kv_indptr [B + 1], kv_indices and kv_len_arr [B], on the device or the host; this
@@ -59,6 +60,8 @@ class BatchMLAPagedAttentionWrapper:
             fail("use_profiler is True, must be False: there is no profiler here")
         if kv_data_type != q_data_type:
             fail(f"kv_data_type is {kv_data_type}, must be {q_data_type}, as q_data_type: caches of 8 bits come as one tensor, to mla_decode_fwd")
+        for name, value, least in (("num_heads", num_heads, 1), ("head_dim_ckv", head_dim_ckv, 1), ("head_dim_kpe", head_dim_kpe, 0)):
+            whole(name, value, least, 1 << 16)
         queries, pages, lengths = (x.tolist() for x in (qo_indptr, kv_indptr, kv_len_arr))
         requests = _requests(queries, pages, lengths, page_size, causal)
         indices, used = kv_indices, [-(-n // page_size) for _, _, n in requests]
@@ -102,8 +105,10 @@ class BatchMLAPagedAttentionWrapper:
                 buffer[n:].fill_(0 if name == "kv_len_arr" else int(values[-1]))
         return self._held
 
+    @explained(q_nope="[T, H, R]", q_pe="[T, H, P]", ckv_cache="[pages, page_size, R]", kpe_cache="[pages, page_size, P]", out="[T, H, R]", lse="[T, H]",
+               kv_len="[T]", page_table="[T, pages]")
     def run(self, q_nope, q_pe, ckv_cache, kpe_cache, out=None, lse=None, return_lse=False, profiler_buffer=None, kv_len=None, page_table=None,
-            return_lse_base_on_e=False, o_scale=None, ckv_scale=None, ckv_scale_arr=None, kpe_scale=None):
+            return_lse_base_on_e=False, o_scale=None, *, ckv_scale=None, ckv_scale_arr=None, kpe_scale=None):
         """q_nope [T, H, R], q_pe [T, H, P], ckv_cache [pages, page_size, R], kpe_cache [pages, page_size, P]: out [T, H, R], and with return_lse lse [T, H]
         float32, to the base 2 unless return_lse_base_on_e. A row without keys has out 0 and lse -inf.
 

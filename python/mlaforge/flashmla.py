@@ -184,12 +184,13 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
                        and extra_indices_in_kvcache is None and extra_topk_length is None) else True
     if not sparse and (block_table is None or cache_seqlens is None):
         fail("block_table and cache_seqlens are wanted")
-    if empty_lse != INFINITY and empty_lse != -INFINITY:
-        fail(f"empty_lse is {empty_lse!r}, must be math.inf (FlashMLA's) or -math.inf")
-    ctx = ctx or context._default or context.default_context()
-    if batch_invariant:
-        ctx = ctx.with_batch_invariance()
+    if ctx is None:
+        ctx = context._default or context.default_context()
     try:
+        if empty_lse != INFINITY and empty_lse != -INFINITY:
+            fail(f"empty_lse is {empty_lse!r}, must be math.inf (FlashMLA's) or -math.inf")
+        if batch_invariant:
+            ctx = ctx.with_batch_invariance()
         causal, length, scale = 1 if causal else 0, int(mean_kv_len or 0), softmax_scale
         cache = (k_cache, _fp8_format(ctx, q, k_cache, head_dim_v, is_fp8_kvcache), None) if is_fp8_kvcache else k_cache
         codes = descale_q is not None or descale_k is not None  # outputs are not of q's type
@@ -238,7 +239,7 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
 
 
 _NAMES = {"extra_cache": "extra_k_cache", "extra_indices": "extra_indices_in_kvcache"}
-_FLASH = Arguments(flash_mla_with_kvcache, {
+_FLASH = Arguments(flash_mla_with_kvcache, {"is_fp8_kvcache": object, 
     "q": "[B, q_len, H, R+P], or [T, H, R+P] with cu_seqlens_q", "cu_seqlens_q": "[B+1]", "max_seqlen_q": int, "k_cache": "[blocks, page_size, 1, R+P], or a pair of [blocks, page_size, R] and [blocks, page_size, P]",
     "block_table": "[B, most] or None", "cache_seqlens": "[B] or None", "head_dim_v": int,
     "softmax_scale": float, "mean_kv_len": float, "out": "[B, q_len, H, head_dim_v] or [T, H, head_dim_v]", "lse": "[B, H, q_len] or [T, H]",
@@ -271,10 +272,11 @@ def flash_mla_sparse_fwd(q, kv, indices, sm_scale, d_v=512, attn_sink=None, topk
     """
     if torch_state.mode() and (made := torch_state.watched(flash_mla_sparse_fwd, locals())) is not None:
         return made
-    ctx = ctx or context._default or context.default_context()
-    if batch_invariant:
-        ctx = ctx.with_batch_invariance()
+    if ctx is None:
+        ctx = context._default or context.default_context()
     try:
+        if batch_invariant:
+            ctx = ctx.with_batch_invariance()
         if len(q.shape) == 3 and q.shape[0] > TOKENS_MOST and hasattr(q, "new_empty"):  # a Buffer has no parts
             return _sparse_in_parts(q, kv, indices, sm_scale, d_v, attn_sink, topk_length, workspace, out, lse, empty_lse, ctx, stream)
         if ctx.emulated:

@@ -4,6 +4,7 @@ from .calls import current_stream
 from .context import _struct
 from .entry import entry
 from .library import AppendArgs
+from .q_parts import JOINED
 from .tensors import SIZES, check_page, check_place, check_tensor, dtype_name, empty, fail, row_stride
 
 __all__ = ["concat_and_cache_mla", "concat_and_cache_mla_rope_fused", "concat_mla_q", "fused_qk_rope_concat_and_cache_mla"]
@@ -250,16 +251,13 @@ def joined_q(q_nope, q_pe, room=None, ctx=None):
     return concat_mla_q(q_nope, q_pe, None if room is None else room[:q_nope.shape[0]], ctx=ctx)
 
 
-def _in_many_boxes(heads, ctx):
-    """True where Hopper's copy engine brings a block's rows of Q in so many boxes that a launch which joins them is faster: 12, 20 and 40 heads lose 1.2
-    to 2.6 us (one NVIDIA H200, 2026-11-30)."""
-    return 64 % heads != 0 and heads % 16 != 0 and heads != 24 and (ctx or context.default_context()).target == "sm_90a"
-
-
 def parts_or_joined(q, room=None, ctx=None):
-    """Q in two tensors, q_nope and q_pe, as decode takes it: the pair where kernels read both as they lie, and soon, else joined_q()."""
+    """Q in two tensors, q_nope and q_pe, as decode takes it: the pair where kernels read both as they lie and that was not measured to be slower (q_parts.py),
+    else joined_q()."""
     if len(q) != 2:
         fail(f"q is {len(q)} tensors, must be one, or two: q_nope and q_pe")
-    if q[1].shape[-1] and _in_place(q[0]) and _in_place(q[1]) and not _lie_together(*q) and not _in_many_boxes(q[0].shape[-2], ctx):
-        return tuple(q)
+    if q[1].shape[-1] and _in_place(q[0]) and _in_place(q[1]) and not _lie_together(*q):
+        ctx = context.default_context() if ctx is None else ctx
+        if q[0].shape[-2] not in JOINED.get(ctx.target, ()):
+            return tuple(q)
     return joined_q(*q, room, ctx)

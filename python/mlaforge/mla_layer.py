@@ -141,7 +141,7 @@ class Layer:
 
     _handle = _fast = None
 
-    @entry(weights=dict, heads=int, scale=float, cos_sin_cache="[positions, P]")
+    @entry(weights=dict, heads=int, scale=float, cos_sin_cache="[positions, P]", cache=str)
     def __init__(self, weights, *, heads, cos_sin_cache=None, scale, rank=512, rope=64, nope=128, v=128, eps=1e-6, style="pairs",
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
                  kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, prefill_crossover=0, append_apart=False,

@@ -132,7 +132,7 @@ def refuse_others(dropout_p, window_size, softcap, alibi_slopes, return_attn_pro
 
 
 @entry(q="[Tq, H, D]", k="[Tk, H, D]", v="[Tk, H, V]", cu_seqlens_q="[B+1]", cu_seqlens_k="[B+1]", softmax_scale=float,
-       out="[Tq, H, V]")
+       out="[Tq, H, V]", window_size=tuple)
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p=0.0, softmax_scale=None, causal=False,
                            window_size=(-1, -1), softcap=0.0, alibi_slopes=None, deterministic=False, return_attn_probs=False,
                            block_table=None, *, return_lse=False, out=None, q_descale=None, k_descale=None, v_descale=None,

@@ -123,7 +123,7 @@ end)
 
 test("what is made of the tables, and kept, is what the tables say", function()
   local made = { python = "python/mlaforge/fields.py", formats_python = "python/mlaforge/formats.py",
-    formats_doc = "docs/append.md" }
+    q_parts_python = "python/mlaforge/q_parts.py", formats_doc = "docs/append.md" }
   local pages = io.popen(("cd '%s' && grep -l '^<!-- fields of ' docs/*.md"):format(T.root)) -- of each operation one
   for page in pages:lines() do
     for op in T.read(page):gmatch("<!%-%- fields of ([%w_]+) %-%->\n|") do

@@ -201,10 +201,10 @@ class Plugins(unittest.TestCase):
     @unittest.skipUnless(torch, "PyTorch is not installed")
     def test_sglang_s_backend_has_what_sglang_looks_for(self):
         spec, named = types.SimpleNamespace(speculative_num_draft_tokens=4, speculative_eagle_topk=1), types.SimpleNamespace
-        base = type("AttentionBackend", (), {})
+        base, memory = type("AttentionBackend", (), {}), named(enable_unified_memory=False)
         self.modules(sglang={}, sglang__srt={}, sglang__srt__layers={}, sglang__srt__layers__attention={}, sglang__srt__mem_cache={},
                      sglang__srt__layers__attention__base_attn_backend={"AttentionBackend": base}, sglang__srt__mem_cache__memory_pool={"KVWriteLoc": None},
-                     sglang__srt__runtime_context={"get_spec": lambda: spec})
+                     sglang__srt__runtime_context={"get_spec": lambda: spec, "get_memory": lambda: memory})
         self.addCleanup(sys.modules.pop, "mlaforge.engines.sglang_backend", None)
         backend = importlib.import_module("mlaforge.engines.sglang_backend")
         pool, tokens = named(store_dtype=torch.bfloat16, dtype=torch.bfloat16), named(req_to_token=torch.arange(3 * 64, dtype=torch.int32).view(3, 64))
@@ -233,7 +233,10 @@ class Plugins(unittest.TestCase):
             eager.seq_lens = torch.tensor(lens)
             made.init_forward_metadata(eager)
             self.assertEqual((made.lens.tolist(), made.table.tolist()), ([n + 4 for n in lens], table))
-        spec.speculative_eagle_topk = 2
+        memory.enable_unified_memory = True
+        with self.assertRaisesRegex(NotImplementedError, "^mlaforge: enable_unified_memory is set: .* hold virtual rows"):
+            backend.Backend(runner)
+        memory.enable_unified_memory, spec.speculative_eagle_topk = False, 2
         with self.assertRaisesRegex(NotImplementedError, "^mlaforge: speculative_eagle_topk is above 1"):
             backend.Backend(runner)
 
@@ -266,59 +269,13 @@ class DynamicLayer:
 
 
 @unittest.skipIf(torch is None, "torch is not installed")
-class PackedRequests(unittest.TestCase):
-    """A batch of transformers' continuous batching: pages of 4 tokens, two layers, so blocks lie 16 of its rows apart."""
-
-    def step(self, requests, q_lens=(1,), prefill_tokens=64):
-        """requests: (blocks, cached, new). Returns the step and what its layer's schedules were made of."""
-        from mlaforge.engines.transformers_steps import PackedStep
-        made, row = [], lambda blocks, i: blocks[i // 4] * 16 + i % 4
-        layer = types.SimpleNamespace(schedule=lambda news, cached: made.append((news, cached)) or "schedule", workspace_size=lambda *sizes: 256)
-        runner = types.SimpleNamespace(page=4, options=dict(q_lens=q_lens, prefill_tokens=prefill_tokens))
-        sums = lambda values: torch.tensor([sum(values[:i]) for i in range(len(values) + 1)], dtype=torch.int32)
-        written = torch.tensor([row(blocks, i) for blocks, cached, new in requests for i in range(cached, cached + new)])
-        read = torch.tensor([row(blocks, i) for blocks, cached, new in requests for i in range(cached + new)] if any(r[1] for r in requests) else [], dtype=torch.int64)
-        ends = sums([cached + new for _, cached, new in requests])
-        step = PackedStep(runner, torch.arange(len(written))[None], sums([new for _, _, new in requests]), {"full_attention": ends}, [read], [written], 16)
-        return step.make(layer), made
-
-    def test_rows_of_the_cache_become_pages_and_slots(self):
-        step, made = self.step([((3, 7), 5, 1), ((2,), 2, 1), ((9, 1, 4), 4, 5)])
-        self.assertEqual([row[:n] for row, n in zip(step.table.tolist(), (2, 1, 3))], [[3, 7], [2], [9, 1, 4]])
-        self.assertEqual(step.slots.tolist(), [29, 10, 4, 5, 6, 7, 16])
-        decode, prefill = step.parts
-        self.assertEqual((decode.lens.tolist(), decode.q_len, decode.total, decode.schedule, (decode.lo, decode.hi)), ([6, 3], 1, 6, None, (0, 2)))
-        self.assertEqual((prefill.schedule, prefill.lens if hasattr(prefill, "lens") else None, (prefill.lo, prefill.hi), made), ("schedule", None, (2, 7), [([5], [4])]))
-        self.assertEqual((decode.workspace.numel() >= 256, decode.workspace.data_ptr() % 256, prefill.workspace), (True, 0, None))
-
-    def test_a_layer_s_pages_are_where_transformers_lays_them(self):
-        from mlaforge.engines.transformers_steps import latent_rows
-        allocator = types.SimpleNamespace(layer_indices=[0, 2], tokens_per_page=4, block_physical_stride=16)
-        cache = types.SimpleNamespace(layer_to_allocator={2: allocator}, dtype=torch.bfloat16, cache_tensor=torch.zeros(5 * 2 * 4 * 6 * 2, dtype=torch.uint8))
-        pages, stride = latent_rows(cache, 2, 6)
-        pages[3, 1] = 7.0  # block 3, token 1, of the second layer: keys of 3 columns lie in the block's third quarter, values in its last
-        found = cache.cache_tensor.view(torch.bfloat16).nonzero()[:, 0].tolist()
-        self.assertEqual((tuple(pages.shape), stride, found), ((5, 4, 6), 16, list(range(3 * 48 + 24 + 6, 3 * 48 + 24 + 12))))
-
-    def test_a_batch_without_cached_tokens_has_the_pages_it_writes(self):
-        step, made = self.step([((5, 6), 0, 7), ((8,), 0, 3)])
-        self.assertEqual([row[:n] for row, n in zip(step.table.tolist(), (2, 1))], [[5, 6], [8]])
-        self.assertEqual(made, [([7, 3], [0, 0])])
-
-    def test_prefills_are_cut_between_requests_and_decodes_by_their_number_of_tokens(self):
-        step, made = self.step([((1,), 1, 1), ((2,), 1, 2), ((3,), 0, 3), ((4,), 0, 4), ((5,), 0, 4), ((6,), 3, 1)], q_lens=(1, 2), prefill_tokens=8)
-        self.assertEqual([(part.lo, part.hi, part.q_len) for part in step.parts if part.schedule is None], [(0, 1, 1), (1, 3, 2), (14, 15, 1)])
-        self.assertEqual(made, [([3, 4], [0, 0]), ([4], [0])])
-
-
-@unittest.skipIf(torch is None, "torch is not installed")
 class LatentRows(unittest.TestCase):
     """The cache of patched models, loaded with a stand-in for transformers.cache_utils."""
 
     @classmethod
     def setUpClass(cls):
         names = {"transformers": types.ModuleType("transformers"), "transformers.cache_utils": types.ModuleType("transformers.cache_utils")}
-        names["transformers.cache_utils"].DynamicLayer = DynamicLayer
+        names["transformers.cache_utils"].DynamicLayer, names["transformers.cache_utils"].StaticLayer = DynamicLayer, type("StaticLayer", (DynamicLayer,), {})
         before = {name: sys.modules.get(name) for name in names}
         sys.modules.update(names)
         try:

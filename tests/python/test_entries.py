@@ -7,6 +7,11 @@ import subprocess
 import sys
 import unittest
 
+try:
+    import torch
+except ImportError:
+    torch = None
+
 import mlaforge
 from mlaforge import aiter, flashmla
 from buffers import Buffer, EmulatorTest
@@ -148,6 +153,36 @@ class Entries(EmulatorTest):
             tried.add(getattr(call, "__qualname__", ""))
         missing = {f.__qualname__ for _, f in public() if not isinstance(f, property) and inspect.signature(f).parameters.keys() - {"self", "args", "kwargs"}}
         self.assertEqual(missing - tried - self.NOT_TRIED, set())
+
+    def silly(self):
+        """Values that are no sensible argument of anything; PyTorch's where it is there."""
+        made = [Odd(), [Odd()], "x", b"x", -1, 1 << 70, 1.5, math.nan, {}, (), len, int, self.new(2, 2)]
+        return made + ([] if torch is None else [torch.zeros(2, 2), torch.zeros(2)])
+
+    # Arguments whose fault is said by another's name: they come together, or one's shape says the other's.
+    TOGETHER = {"k_pe": "kv_cache|k_nope", "kv_c": "kv_cache", "rope_table": "rope_style", "cache_format": "kv_cache", "q_scale": "sm_scale", "kv_proj_weight": "k_prefix",
+                "x": "norm_weight|residual", "extra_topk_length": "k_cache", "max_seqlen_q": "cu_seqlens_q"}
+
+    def test_silly_values_of_any_argument_are_named(self):
+        """Every argument of every entry, what stands behind * included. Some are taken: anything has a truth value."""
+        tried = 0
+        for call, good in self.calls():
+            parameters = inspect.signature(call).parameters
+            context = {"ctx": self.ctx} if "ctx" in parameters and "ctx" not in good else {}
+            for name in parameters.keys() - {"self", "args", "kwargs"}:
+                for bad in self.silly():
+                    tried += 1
+                    try:
+                        made = call(**{**context, **good, name: bad})
+                    except (mlaforge.MlafError, ValueError, TypeError) as why:
+                        if name == "q_parts" and "no baseline family" in str(why):  # true enough, and this model has none
+                            continue
+                        wanted = name + ("|" + self.TOGETHER[name] if name in self.TOGETHER else "")
+                        with self.subTest(call=call.__qualname__, name=name, bad=type(bad).__name__):
+                            self.assertRegex(str(why), rf"\b({wanted})\b")
+                    else:
+                        made.close() if hasattr(made, "close") else None
+        self.assertGreater(tried, 6000)
 
     # Callables without arguments that could be wrong, or whose arguments reach nothing.
     NOT_TRIED = {"MlafError", "set_default_context", "Buffer.new_empty", "Buffer.transpose", "Context.check", "Context.free", "Context.sync", "Context.use",

@@ -1,4 +1,5 @@
 """FlashInfer's wrapper over the emulator, against double precision. Skips only where torch is missing."""
+import inspect
 import itertools
 import math
 import unittest
@@ -164,6 +165,30 @@ class Wrapper(EmulatorTest):
             made.run(q[..., :R], q[..., R:], cache[..., :R], cache[..., R:], kv_len=lists[3])
         with self.assertRaisesRegex(mlaforge.MlafError, "use_cuda_graph is True, and one of"):
             self.wrapper(use_cuda_graph=True)
+
+    def test_silly_values_are_named(self):
+        q, cache, qo, kv, order, lengths = self.case((1, 2), (5, 9), 4)
+        wrapper = mlaforge.flashinfer.BatchMLAPagedAttentionWrapper(torch.empty(1), ctx=self.ctx)
+        plan = dict(qo_indptr=qo, kv_indptr=kv, kv_indices=order, kv_len_arr=lengths, num_heads=H, head_dim_ckv=R, head_dim_kpe=P, page_size=4, causal=True, sm_scale=SCALE,
+                    q_data_type=torch.bfloat16, kv_data_type=torch.bfloat16)
+        run = dict(q_nope=q[..., :R], q_pe=q[..., R:], ckv_cache=cache[..., :R], kpe_cache=cache[..., R:], out=torch.empty(3, H, R).bfloat16(), lse=torch.empty(3, H))
+        wrapper.plan(**plan)
+        for call, good in ((wrapper.plan, plan), (wrapper.run, run)):
+            for name in good:
+                for bad in ("x", len, [len], {}, math.nan, -1, torch.zeros(2, 2, 2, 2, 2)):
+                    # Anything but a tensor has a truth value, and a scale may be negative.
+                    if name in ("q_data_type", "kv_data_type") or name == "causal" and not torch.is_tensor(bad) or name == "sm_scale" and bad.__class__ is int:
+                        continue
+                    with self.subTest(call=call.__name__, name=name, bad=type(bad).__name__), self.assertRaises((mlaforge.MlafError, ValueError, TypeError)) as said:
+                        call(**{**good, name: bad})
+                        wrapper.run(**run)
+                    self.assertRegex(str(said.exception), rf"\b{name}\b")
+                    wrapper.plan(**plan)
+
+    def test_scales_are_named(self):
+        """As FlashInfer has them: by keyword alone."""
+        kinds = {name: p.kind for name, p in inspect.signature(mlaforge.flashinfer.BatchMLAPagedAttentionWrapper.run).parameters.items()}
+        self.assertEqual({kinds[name] for name in ("ckv_scale", "ckv_scale_arr", "kpe_scale")}, {inspect.Parameter.KEYWORD_ONLY})
 
 
 if __name__ == "__main__":

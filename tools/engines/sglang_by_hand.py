@@ -37,6 +37,7 @@ def backend_of(of):
     """The backend, where drafts are asked for."""
     from mlaforge.engines import sglang_backend
     sglang_backend.get_spec = lambda: named(speculative_num_draft_tokens=DRAFTS, speculative_eagle_topk=1)
+    sglang_backend.get_memory = lambda: named(enable_unified_memory=False)
     return sglang_backend.Backend(of)
 
 

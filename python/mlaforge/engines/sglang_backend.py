@@ -8,10 +8,11 @@ needs(__name__, "torch", "sglang")
 import torch
 from sglang.srt.layers.attention.base_attn_backend import AttentionBackend
 from sglang.srt.mem_cache.memory_pool import KVWriteLoc
-from sglang.srt.runtime_context import get_spec
+from sglang.srt.runtime_context import get_memory, get_spec
 
 import mlaforge
 from mlaforge.engines import refuse
+from mlaforge.engines.steps import pieces
 
 CALLS = {"decode": 0, "extend": 0, "verify": 0, "cached before extend": 0}
 WIDE = 1 << 22  # entries of a step's block table from which a kernel that looks at lengths is worth its launch (one H200, 2026-11-30; docs/engines.md)
@@ -34,6 +35,7 @@ class Backend(AttentionBackend):
         refuse("the model has no kv_lora_rank: only MLA is served; take another --attention-backend", not self.rank)
         refuse(f"the cache is {self.token_to_kv_pool.dtype}, must be {self.dtype}: --kv-cache-dtype must be auto",
                self.token_to_kv_pool.store_dtype != self.dtype)
+        refuse("enable_unified_memory is set: tables of SGLang's unified memory pool hold virtual rows, which this backend does not translate", get_memory().enable_unified_memory)
         refuse("speculative_eagle_topk is above 1: trees of drafts want a mask, and only chains are served", (spec.speculative_eagle_topk or 1) > 1)
 
     def support_triton(self):
@@ -80,8 +82,8 @@ class Backend(AttentionBackend):
     def _extend(self, batch):
         """Pieces of up to Q_MOST new tokens, each with the tokens up to its last one."""
         news, cached = batch.extend_seq_lens_cpu, batch.extend_prefix_lens_cpu
-        pieces = [(b, min(Q_MOST, n - at), before + min(at + Q_MOST, n)) for b, (n, before) in enumerate(zip(news, cached)) for at in range(0, n, Q_MOST)]
-        owners, counts, lens = (list(x) for x in zip(*pieces)) if pieces else ([], [], [])
+        owners, counts, before = (list(x) for x in zip(*pieces(news, cached, Q_MOST))) if news else ([], [], [])
+        lens = [n + past for n, past in zip(counts, before)]
         of = dict(device=self.rows.device)
         self.table = self._pages(batch.req_pool_indices[torch.tensor(owners, dtype=torch.int64, **of)], -(-max(lens, default=1) // self.page))
         self.lens, self.mean = torch.tensor(lens, dtype=torch.int32, **of), sum(lens) // max(len(lens), 1)

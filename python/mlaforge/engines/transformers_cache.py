@@ -1,9 +1,11 @@
-"""The cache of patched models: latent rows in pages, as a layer of transformers' Cache."""
+"""The cache of patched models: latent rows in pages, as layers of transformers' Cache."""
 from mlaforge.errors import needs
 
 needs(__name__, "transformers")
 
-from transformers.cache_utils import DynamicLayer
+from transformers.cache_utils import DynamicLayer, StaticLayer
+
+from mlaforge.engines import refuse
 
 
 class LatentLayer(DynamicLayer):
@@ -36,7 +38,7 @@ class LatentLayer(DynamicLayer):
         return self.rows
 
     def update(self, *args, **named):
-        raise NotImplementedError("mlaforge.engines.transformers: a module that was not patched writes to a patched layer's cache")
+        refuse("a module that was not patched writes to a patched layer's cache")
 
     def get_seq_length(self):
         return self.length
@@ -46,3 +48,16 @@ class LatentLayer(DynamicLayer):
 
     def crop(self, tokens):
         self.length -= min(abs(tokens), self.length) if tokens <= 0 else max(self.length - tokens, 0)
+
+
+def latent_layer(cache, index, page, columns):
+    """The LatentLayer of a layer's number, in place of an empty one of transformers'."""
+    while len(cache.layers) <= index:
+        cache.layers.append(DynamicLayer())
+    layer = cache.layers[index]
+    if isinstance(layer, LatentLayer):
+        return layer
+    refuse(f"the cache has a {type(layer).__name__}, must be a dynamic, a static or an offloaded cache", type(layer) not in (DynamicLayer, StaticLayer))
+    refuse("the cache already holds rows that mlaforge did not write: begin with an empty one", layer.is_initialized and layer.get_seq_length() != 0)
+    cache.layers[index] = made = LatentLayer(page, columns)
+    return made

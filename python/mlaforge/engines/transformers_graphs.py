@@ -8,6 +8,7 @@ needs(__name__, "torch", "transformers")
 
 import torch
 
+from mlaforge.engines import refuse
 from mlaforge.engines.transformers_cache import LatentLayer
 
 
@@ -23,8 +24,8 @@ class Graphs:
     """A model's forward. The second step in a row of one shape, over the same memory of the cache, is recorded, and later ones replay it. What the caller
     hands over lies in tensors that the graph reads; cached lengths it moves on by itself. Everything else runs as it would without graphs."""
 
-    def __init__(self, model, runner, new_step):
-        self.plain, self.runner, self.new_step = model.forward, runner, new_step
+    def __init__(self, model, runner):
+        self.plain, self.runner = model.forward, runner
         self.key = self.replay = self.end = None
         model.forward = functools.update_wrapper(functools.partial(self.forward), self.plain)  # generate() reads its signature
 
@@ -38,20 +39,18 @@ class Graphs:
         new = None if attention_mask is None or tokens > 1 else attention_mask[:, past:past + 1]
         if self.replay is None:
             self._prepare(past_key_values, attention_mask, input_ids, position_ids, new)
-        else:
-            self.ids.copy_(input_ids)
-            self.positions.copy_(position_ids)
-            if new is not None:
-                self.new.copy_(new)
+        for held, given in ((self.ids, input_ids), (self.positions, position_ids), (self.new, new)):
+            if given is not None:
+                held.copy_(given)
         if self.end != past or self.cache() is not past_key_values:  # not the step behind the last one
             self.lens.copy_(torch.full_like(self.lens, past) if attention_mask is None else (attention_mask[:, :past] != 0).sum(1))
             self.cache = weakref.ref(past_key_values)
         if self.replay is None:
             self._record(past_key_values, named)
         else:
-            for layer in layers:
-                layer.length += tokens
             self.runner.calls["decode"] += len(layers)
+        for layer in layers:
+            layer.length = past + tokens
         self.replay()
         self.end = past + tokens
         return type(self.made)(logits=self.made.logits.clone(), past_key_values=past_key_values)
@@ -59,18 +58,15 @@ class Graphs:
     def _key(self, ids, cache, mask, positions, named):
         """The facts that a recorded step depends on. None: the call is no decode step of one part without a schedule, or wants more than logits."""
         layers, runner = getattr(cache, "layers", None), self.runner
-        if ids is None or positions is None or not layers or getattr(cache, "offloading", False) or torch.is_grad_enabled():
+        if (ids is None or positions is None or not layers or len(layers) != len(runner.modules) or getattr(cache, "offloading", False)
+                or torch.is_grad_enabled() or not all(isinstance(layer, LatentLayer) and layer.length for layer in layers)
+                or any(torch.is_tensor(value) for value in named.values()) or named.get("output_hidden_states") or named.get("output_attentions")):
             return None
-        if len(layers) != len(runner.modules) or not all(isinstance(layer, LatentLayer) and layer.length for layer in layers):
-            return None
-        if any(torch.is_tensor(value) for value in named.values()) or named.get("output_hidden_states") or named.get("output_attentions"):
-            return None
-        (batch, tokens), past, options = ids.shape, layers[0].length, runner.options
+        (batch, tokens), past = ids.shape, layers[0].length
         end = past + tokens
-        if tokens > runner.most_q or batch != layers[0].batch or batch > options["batch"] or end > runner.positions:
-            return None
-        if mask is not None and (mask.dim() != 2 or mask.shape[1] < end) or tokens > 1 and (
-                batch * tokens > options["prefill_tokens"] or mask is not None and not bool(mask[:, past:end].all())):
+        if (tokens > runner.most_q or batch != layers[0].batch or batch > runner.options["batch"] or end > runner.positions
+                or mask is not None and (mask.dim() != 2 or mask.shape[1] < end)
+                or tokens > 1 and (batch * tokens > runner.most or mask is not None and not bool(mask[:, past:end].all()))):
             return None
         for layer in layers:
             layer.reserve(layer.rows, batch, end)
@@ -80,21 +76,20 @@ class Graphs:
     def _prepare(self, cache, mask, ids, positions, new):
         """Makes the tensors that differ from step to step, and the step that is recorded."""
         (batch, tokens), rows = ids.shape, cache.layers[0].rows
-        self.ids, self.positions, self.new = ids.clone(), positions.clone(), None if new is None else new != 0
-        self.step = self.new_step(self.runner, self.runner.modules[0]._mlaforge_layer, rows, ids.unsqueeze(-1), cache.layers[0].length, mask, positions)
-        self.lens, self.end = self.step.parts[0].lens.clone(), None
+        self.ids, self.positions, self.new, self.end = ids.clone(), positions.clone(), None if new is None else new != 0, None
+        self.step = self.runner.padded(rows, ids.shape, cache.layers[0].length, mask, positions)
+        self.lens = self.step.calls[0].named["seq_lens"].clone()
         ends = torch.arange(batch, device=ids.device)[:, None] * (rows.shape[0] // batch * self.runner.page)
         self.ends = ends + torch.arange(-tokens, 0, device=ids.device)  # a slot is that far behind its request's length
 
     def _record(self, cache, named):
-        part, (batch, tokens) = self.step.parts[0], self.ids.shape
+        (call,), (batch, tokens) = self.step.calls, self.ids.shape
 
         def run():
             self.lens.add_(tokens if self.new is None else self.new[:, 0])
             slots = self.ends + self.lens[:, None]
-            part.lens, part.slots = self.lens, (slots if self.new is None else slots.where(self.new, -1)).view(-1)
-            part.positions = self.positions.expand(batch, -1).reshape(-1)
-            self.runner.step = self.runner.fixed = self.step
+            call.named["seq_lens"], call.args[1] = self.lens, (slots if self.new is None else slots.where(self.new, -1)).view(-1)
+            call.args[0], self.runner.fixed = self.positions.expand(batch, -1).reshape(-1).contiguous(), self.step
             try:  # without the caller's mask: the graph would read it at each replay
                 return self.plain(input_ids=self.ids, past_key_values=cache, position_ids=self.positions, **named)
             finally:
@@ -102,4 +97,4 @@ class Graphs:
         try:
             self.replay, self.made = record(run)
         except RuntimeError as why:
-            raise NotImplementedError(f"mlaforge.engines.transformers: graphs is True, and a step of this model cannot be recorded: {why}") from why
+            refuse(f"graphs is True, and a step of this model cannot be recorded: {why}")

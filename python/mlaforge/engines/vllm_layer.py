@@ -12,6 +12,7 @@ from vllm.model_executor.layers.mla import MultiHeadLatentAttentionWrapper
 
 import mlaforge
 from mlaforge.engines import parts, refuse, sizes
+from mlaforge.engines.steps import Call, Step
 from mlaforge.engines.vllm_attention import Ragged
 from mlaforge.torch_ops import LIBRARY
 
@@ -61,29 +62,32 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
         torch.ops.mlaforge.vllm_layer(hidden_states, positions, y, self.mla_attn.layer_name)
         return tensor_model_parallel_all_reduce(y) if get_tensor_model_parallel_world_size() > 1 else y
 
+    def _step(self, metadata, positions, slots):
+        """Calls of all layers: decode, then prefill."""
+        first, end, made = metadata.num_decode_tokens, metadata.num_actual_tokens, []
+        if first:
+            decode = metadata.decode
+            made.append(Call(self._layer, slice(0, first), positions[:first], slots[:first], decode.block_table.int(), lens=decode.seq_lens.int(),
+                             q_len=decode.longest, kv_len=metadata.max_seq_len, qo_indptr=decode.query_start_loc if decode.ragged else None))
+        if end > first:
+            prefill, chunks = metadata.prefill, metadata.prefill.chunked_context
+            news = prefill.query_lens_cpu.tolist()
+            schedule = self._layer.schedule(news, chunks.context_lens_list if chunks else [0] * len(news))
+            made.append(Call(self._layer, slice(first, end), positions[first:end], slots[first:end], prefill.block_table.int(), schedule=schedule))
+        return Step(made)
+
     def run(self, hidden, positions, y):
-        """The operator's work: decode, then prefill."""
+        """The operator's work."""
         name, context = self.mla_attn.layer_name, get_forward_context()
-        metadata = (context.attn_metadata or {}).get(name)
-        first, end = (metadata.num_decode_tokens, metadata.num_actual_tokens) if metadata else (0, 0)  # no metadata: the profile run
+        metadata, cache = (context.attn_metadata or {}).get(name), self.mla_attn.kv_cache
+        end = metadata.num_actual_tokens if metadata else 0  # no metadata: the profile run
         y[end:].zero_()
         if not end:
             return
-        cache, slots = self.mla_attn.kv_cache, context.slot_mapping[name].long()
         self._layer = self._layer or self._make(cache, hidden.dtype)
-
-        def call(first, end, *tables, **how):
-            self._layer(hidden[first:end], positions[first:end].long(), slots[first:end], cache, *tables, out=y[first:end], **how)
-        if first:
-            decode = metadata.decode
-            call(0, first, decode.seq_lens.int(), decode.block_table.int(), q_len=decode.longest, kv_len=metadata.max_seq_len,
-                 qo_indptr=decode.query_start_loc if decode.ragged else None)
-        if end > first:
-            prefill = metadata.prefill
-            if not hasattr(prefill, "schedule"):  # the step's first layer makes it for all
-                chunks, news = prefill.chunked_context, prefill.query_lens_cpu.tolist()
-                prefill.schedule = self._layer.schedule(news, chunks.context_lens_list if chunks else [0] * len(news))
-            call(first, end, block_table=prefill.block_table.int(), schedule=prefill.schedule)
+        if not hasattr(metadata, "mlaforge"):  # the step's first layer makes it for all
+            metadata.mlaforge = self._step(metadata, positions.long(), context.slot_mapping[name].long())
+        metadata.mlaforge.run(self._layer, hidden, cache, y)
 
 
 LIBRARY.define("vllm_layer(Tensor hidden_states, Tensor positions, Tensor(a!) y, str name) -> ()")

@@ -188,7 +188,7 @@ class CacheTest(unittest.TestCase):
         self.assertNotEqual(values(usual), values(out))
         tight = Buffer(self.ctx, (sum(PAGES), 3, 1, DS_ROW), "uint8")
         for text, cache, word in (("k_cache's page stride is 432, must be a multiple of 64 from 448 on: pages of 3 tokens of fp8_planar", tight, "fp8_planar"),
-                                  ("cache_format is 'planar'; accepted are None, .*'fp8_planar', .*'fp8_planar_fnuz'", self.own_cache, "planar")):
+                                  ("is_fp8_kvcache is 'planar'; accepted are None, .*'fp8_planar', .*'fp8_planar_fnuz'", self.own_cache, "planar")):
             with self.assertRaisesRegex(mlaforge.MlafError, text):
                 mlaforge.flash_mla_with_kvcache(self.rows_q, cache, self.block_table, self.lengths, RANK, is_fp8_kvcache=word, ctx=self.ctx)
 

@@ -2,11 +2,13 @@
 import math
 import random
 import unittest
+import unittest.mock
 
 import mlaforge
 from buffers import Buffer, EmulatorTest, bf16, values, wide
 from mlaforge import mla_append
 from mlaforge.mla_append import parts_or_joined
+from mlaforge.q_parts import JOINED
 
 HEADS, RANK, ROPE, PAGE, LENGTHS = 3, 64, 32, 16, (20, 5)
 
@@ -49,13 +51,16 @@ class QParts(EmulatorTest):
         turned = dict(rope_style="pairs", rope_table=table)
         self.assertEqual(self.call(q, **turned), self.call(whole, **turned))
 
-    def test_joined_where_boxes_are_many(self):
-        """Hopper's copy engine alone brings rows in boxes: on others any number of heads is read as it lies."""
-        class Hopper:
-            target = "sm_90a"
-        for heads, many in ((1, False), (8, False), (12, True), (16, False), (20, True), (24, False), (40, True), (48, False), (128, False)):
-            self.assertEqual(mla_append._in_many_boxes(heads, Hopper()), many, heads)
-            self.assertFalse(mla_append._in_many_boxes(heads, self.ctx))
+    def test_joined_where_that_was_measured_to_be_faster(self):
+        """tuning/q-parts.tsv, by target and heads; another target's numbers say nothing here."""
+        q = self.part(0, RANK, HEADS * (RANK + 8), RANK + 8), self.part(1, ROPE, HEADS * 40, 40)
+        for joined, target, heads in ((False, "sm_90a", HEADS), (False, self.ctx.target, HEADS + 1), (True, self.ctx.target, HEADS)):
+            with unittest.mock.patch.dict(mla_append.JOINED, {target: (heads,)}):
+                made = parts_or_joined(q, ctx=self.ctx)
+                self.assertEqual(isinstance(made, tuple), not joined)
+                self.assertEqual(self.call(q), self.want)
+        self.assertEqual(tuple(made.shape), (2, HEADS, RANK + ROPE))
+        self.assertIn(20, JOINED["sm_90a"])
 
     def test_refused_by_name(self):
         nope, pe = self.part(0, RANK, HEADS * RANK, RANK), self.part(1, ROPE, HEADS * ROPE, ROPE)

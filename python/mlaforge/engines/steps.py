@@ -1,0 +1,128 @@
+"""An engine's step as calls of MLA layers. Nothing of an engine is in here."""
+import itertools
+
+from mlaforge.errors import needs
+
+needs(__name__, "torch")
+
+import torch
+
+from mlaforge.engines import refuse
+
+
+def pieces(news, cached, most):
+    """(request, its new tokens, its context before them) of each piece of at most `most` new tokens. A request without new tokens is one piece."""
+    return [(request, min(most, new - at), past + at) for request, (new, past) in enumerate(zip(news, cached)) for at in range(0, max(new, 1), most)]
+
+
+def parts(cut, most):
+    """Pieces put together as long as they have at most `most` new tokens."""
+    made, room = [], -1
+    for piece in cut:
+        if piece[1] > room:
+            made.append([])
+            room = most
+        made[-1].append(piece)
+        room -= piece[1]
+    return made
+
+
+class Call:
+    """Arguments of each layer's call in a step: tokens, a slice of the step's, and the pages of the requests that have them. With a schedule it is a
+    prefill; a decode has lengths, and memory where the first layer leaves for the others what it makes of the block table."""
+
+    def __init__(self, layer, tokens, positions, slots, table, *, schedule=None, lens=None, q_len=1, kv_len=0, qo_indptr=None):
+        self.tokens, self.args, self.first = tokens, [positions, slots], None
+        if schedule is not None:
+            self.kind, self.named = "prefill", dict(block_table=table, schedule=schedule)
+            return
+        room = table.new_empty(layer.workspace_size(len(lens), q_len, kv_len, table.shape[1]) + 256, dtype=torch.uint8)
+        self.kind, self.named = "decode", dict(seq_lens=lens, block_table=table, q_len=q_len, kv_len=kv_len, qo_indptr=qo_indptr,
+                                               workspace=room[-room.data_ptr() % 256:])
+
+    def __call__(self, layer, x, rows, out=None):
+        """The layer's output of these tokens, whose hidden states are x."""
+        self.first = self.first or layer
+        again = {"same_tables": layer is not self.first} if self.kind == "decode" else {}
+        return layer(x, *self.args, rows, out=out, **self.named, **again)
+
+
+class Step:
+    """Calls of each layer. keep: those of the rows of hidden states that are no padding; None: all."""
+
+    def __init__(self, calls, keep=None):
+        self.calls, self.keep = calls, keep
+
+    def run(self, layer, hidden, rows, out):
+        """Writes a layer's output to out, which is 0 where tokens are padding."""
+        if self.keep is not None:
+            out.zero_()
+        for call in self.calls:
+            if self.keep is None:
+                call(layer, hidden[call.tokens], rows, out[call.tokens])
+            else:
+                at = self.keep[call.tokens]
+                out.index_copy_(0, at, call(layer, hidden.index_select(0, at), rows))
+
+
+def calls(layer, news, totals, kinds, positions, slots, table, lens, most):
+    """The calls of a step whose requests lie behind one another: neighbours of one kind together, at most `most` tokens a call. Numbers of each request:
+    its new tokens, its tokens with them, and its query tokens as decode, or 0: prefill. Tensors: positions, slots [T], table [B, pages] and lens [B]."""
+    made, at = [], 0
+    for q_len, some in itertools.groupby(range(len(news)), kinds.__getitem__):
+        some = list(some)
+        cut = pieces([news[r] for r in some], [totals[r] - news[r] for r in some], most)
+        for part in parts(cut, max(most, len(cut)) if q_len == 1 else most):
+            (first, *_), counts, past = zip(*part)
+            requests, tokens = slice(some[first], some[first] + len(part)), slice(at, at + sum(counts))
+            at = tokens.stop
+            if tokens.start < at:
+                how = (dict(lens=lens[requests], q_len=q_len, kv_len=max(totals[requests])) if q_len else
+                       dict(schedule=layer.schedule(list(counts), list(past))))
+                made.append(Call(layer, tokens, positions[tokens], slots[tokens], table[requests], **how))
+    return made
+
+
+def padded(layer, rows, shape, past, mask, positions, most, most_q):
+    """The step of [B, S] = shape new tokens behind `past` cached ones: request b has pages [b W, (b + 1) W) of rows, filled by the tokens that mask, [B, past + S]
+    or wider, lets see (None: all). Up to most_q new tokens without padding are a decode; one without a mask, or of one token each, waits for nothing."""
+    (batch, tokens), total, keep, device = shape, past + shape[1], None, rows.device
+    refuse(f"attention_mask has the shape {() if mask is None else tuple(mask.shape)}, must be [requests, {total}] for {past} cached and {tokens} new tokens",
+           mask is not None and (mask.dim() != 2 or mask.shape[1] < total))
+    table = torch.arange(rows.shape[0], device=device, dtype=torch.int32).view(batch, -1)
+    mask = None if mask is None else mask[:, :total] != 0
+    at = torch.arange(past, total, device=device).expand(batch, -1) if mask is None else mask.cumsum(1)[:, past:] - 1  # tokens' rows of their request's pages
+    lens = table.new_full((batch,), total) if mask is None else at[:, -1].int() + 1
+    positions = at.clamp_min(0) if positions is None else positions.expand(batch, -1)
+    slots = at + torch.arange(0, rows.shape[0] * rows.shape[1], table.shape[1] * rows.shape[1], device=device)[:, None]
+    slots = slots if mask is None else slots.where(mask[:, past:], -1)
+    positions, slots, news, totals = positions.reshape(-1).contiguous(), slots.reshape(-1), [tokens] * batch, [total] * batch
+    decodes = tokens <= min(most_q, most) and (mask is None or tokens == 1 or bool(mask[:, past:].all()))
+    if mask is not None and not decodes:
+        news, totals = torch.stack((mask[:, past:].sum(1), lens)).tolist()
+        if sum(news) < batch * tokens:
+            keep = mask[:, past:].flatten().nonzero()[:, 0]
+            positions, slots = positions[keep], slots[keep]
+    return Step(calls(layer, news, totals, [tokens if decodes else 0] * batch, positions, slots, table, lens, most), keep)
+
+
+class Table:
+    """A block table on the device, of lists of blocks on the host. What changed since the step before is written, and no step waits for the device."""
+
+    def __init__(self):
+        self.host, self.known = torch.zeros((0, 0), dtype=torch.int32), []  # the table, and the blocks in its rows
+
+    def of(self, requests, device):
+        """[B, most blocks] of these requests' lists."""
+        rows, width = len(requests), max(map(len, requests))
+        if rows > self.host.shape[0] or width > self.host.shape[1]:
+            self.host, self.known = torch.zeros((max(rows, len(self.known)), 2 * width), dtype=torch.int32), []
+        self.known += [None] * (rows - len(self.known))
+        changed = [i for i, blocks in enumerate(requests) if blocks != self.known[i]]
+        for i in changed:
+            self.known[i] = list(requests[i])
+            self.host[i, :len(requests[i])] = torch.tensor(requests[i])
+        if changed:
+            host = self.host[:len(self.known)]
+            self.made = (host.pin_memory() if device.type == "cuda" else host.clone()).to(device, non_blocking=True)
+        return self.made[:rows, :width]

@@ -1,0 +1,186 @@
+"""An engine's step as calls of layers, and transformers' paged cache as such a step, without an engine."""
+import importlib.util
+import sys
+import types
+import unittest
+
+try:
+    import torch
+    from mlaforge.engines import steps
+except ImportError:
+    torch = None
+
+
+class Layer:
+    """Stands for mlaforge.Layer: notes schedules and calls, and gives back twice its hidden states."""
+
+    def __init__(self):
+        self.schedules, self.calls = [], []
+
+    def schedule(self, news, cached):
+        self.schedules.append((news, cached))
+        return "schedule"
+
+    def workspace_size(self, batch, q_len, kv_len, pages):
+        return 1000
+
+    def __call__(self, x, positions, slots, rows, out=None, **named):
+        self.calls.append(named)
+        out = torch.empty_like(x) if out is None else out
+        return out.copy_(2 * x)
+
+
+def numbers(call):
+    return {name: value.tolist() if torch.is_tensor(value) else value for name, value in call.named.items() if name != "workspace"}
+
+
+@unittest.skipIf(torch is None, "PyTorch is not installed")
+class Steps(unittest.TestCase):
+    def test_long_requests_are_cut(self):
+        self.assertEqual(steps.pieces([5, 0, 2], [7, 3, 0], 2), [(0, 2, 7), (0, 2, 9), (0, 1, 11), (1, 0, 3), (2, 2, 0)])
+
+    def test_requests_that_fit_are_not(self):
+        for news, parts in (([3, 4, 4], [[3, 4], [4]]), ([8, 8], [[8], [8]]), ([9, 3], [[8], [1, 3]]), ([0, 0], [[0, 0]]), ([7, 0, 1, 1], [[7, 0, 1], [1]])):
+            made = steps.parts(steps.pieces(news, [0] * len(news), 8), 8)
+            self.assertEqual([[n for _, n, _ in part] for part in made], parts, news)
+            self.assertEqual(sum(n for part in made for _, n, _ in part), sum(news))
+
+    def calls(self, news, cached, kinds, most):
+        layer, total = Layer(), sum(news)
+        lens = torch.tensor([a + b for a, b in zip(news, cached)], dtype=torch.int32)
+        table = torch.arange(3 * len(news), dtype=torch.int32).view(-1, 3)
+        return steps.calls(layer, news, lens.tolist(), kinds, torch.arange(total), torch.arange(total) + 100, table, lens, most), layer
+
+    def test_neighbours_of_one_kind_are_one_call(self):
+        made, layer = self.calls([1, 2, 3, 4, 4, 1], [1, 1, 0, 0, 0, 3], [1, 2, 0, 0, 0, 1], 8)
+        self.assertEqual([(call.kind, call.tokens.start, call.tokens.stop) for call in made],
+                         [("decode", 0, 1), ("decode", 1, 3), ("prefill", 3, 10), ("prefill", 10, 14), ("decode", 14, 15)])
+        self.assertEqual(layer.schedules, [([3, 4], [0, 0]), ([4], [0])])
+        self.assertEqual([call.named["block_table"][:, 0].tolist() for call in made], [[0], [3], [6, 9], [12], [15]])
+        self.assertEqual(numbers(made[1]), dict(seq_lens=[3], block_table=[[3, 4, 5]], q_len=2, kv_len=3, qo_indptr=None))
+        self.assertEqual([x.tolist() for x in made[2].args], [list(range(3, 10)), list(range(103, 110))])
+        self.assertEqual((made[0].named["workspace"].data_ptr() % 256, made[0].named["workspace"].numel() >= 1000), (0, True))
+
+    def test_decode_of_one_token_is_one_call_of_any_number_of_requests(self):
+        self.assertEqual([call.tokens for call in self.calls([1] * 9, [4] * 9, [1] * 9, 4)[0]], [slice(0, 9)])
+        self.assertEqual([call.tokens for call in self.calls([2] * 5, [4] * 5, [2] * 5, 4)[0]], [slice(0, 4), slice(4, 8), slice(8, 10)])
+
+    def test_a_long_prompt_is_calls_over_what_those_before_it_cached(self):
+        made, layer = self.calls([20, 2], [5, 0], [0, 0], 8)
+        self.assertEqual(layer.schedules, [([8], [5]), ([8], [13]), ([4, 2], [21, 0])])
+        self.assertEqual([call.named["block_table"][:, 0].tolist() for call in made], [[0], [0], [0, 3]])
+
+    def test_later_layers_take_the_lists_of_the_first(self):
+        (call,), first = self.calls([1], [3], [1], 8)
+        others, x = [first, Layer(), Layer(), first], torch.ones(1, 2)
+        for layer in others:
+            call(layer, x, None)
+        self.assertEqual([layer.calls.pop(0)["same_tables"] for layer in others], [False, True, True, False])  # a recorded step begins anew
+
+    def padded(self, mask, tokens, past=4, most=64, positions=None):
+        rows = torch.zeros(2 * 3, 4, 6)  # three pages of four tokens a request
+        mask = None if mask is None else torch.tensor(mask)
+        self.layer = Layer()
+        return steps.padded(self.layer, rows, (2, tokens), past, mask, positions, most, 4)
+
+    def test_requests_side_by_side(self):
+        step = self.padded(None, 1)
+        (call,) = step.calls
+        self.assertEqual((numbers(call), [x.tolist() for x in call.args], step.keep),
+                         (dict(seq_lens=[5, 5], block_table=[[0, 1, 2], [3, 4, 5]], q_len=1, kv_len=5, qo_indptr=None), [[4, 4], [4, 16]], None))
+        step = self.padded(None, 6, positions=torch.arange(6)[None] + 40)
+        self.assertEqual((self.layer.schedules, step.calls[0].args[0].tolist(), step.calls[0].args[1].tolist()),
+                         ([([6, 6], [4, 4])], [*range(40, 46)] * 2, [*range(4, 10), *range(16, 22)]))
+
+    def test_padding_takes_no_rows(self):
+        step = self.padded([[0, 1, 1, 1, 1], [1, 1, 1, 1, 1]], 1)
+        self.assertEqual((step.calls[0].named["seq_lens"].tolist(), [x.tolist() for x in step.calls[0].args]), ([4, 5], [[3, 4], [3, 16]]))
+        step = self.padded([[0, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 1]], 2)  # few tokens, one of them padding: a prefill
+        self.assertEqual((self.layer.schedules, step.keep.tolist(), step.calls[0].args[1].tolist()), ([([2, 1], [3, 4])], [0, 1, 3], [3, 4, 16]))
+        out = torch.full((4, 3), 9.0)
+        step.run(self.layer, torch.arange(12.0).view(4, 3), None, out)
+        self.assertEqual(out.tolist(), [[0, 2, 4], [6, 8, 10], [0, 0, 0], [18, 20, 22]])
+
+    def test_another_mask_is_refused(self):
+        for mask in ([[1, 1], [1, 1]], [[[[1]]]]):
+            with self.assertRaisesRegex(NotImplementedError, r"attention_mask has the shape \(.*\), must be \[requests, 5\] for 4 cached and 1 new"):
+                self.padded(mask, 1)
+
+    def test_a_table_is_written_where_blocks_changed(self):
+        table, cpu = steps.Table(), torch.device("cpu")
+        first = table.of([[7], [3, 1]], cpu)
+        self.assertEqual([first[0, :1].tolist(), first[1].tolist()], [[7], [3, 1]])
+        self.assertEqual(table.of([[7], [3, 1]], cpu).data_ptr(), first.data_ptr())  # nothing is copied
+        for requests in ([[7, 5], [3, 1]], [[7, 5], [3, 2]], [[3, 2]], [[3, 2], [7, 5], [4, 9, 8, 6, 2]], [[1]], [[1], [7, 5], [4, 9]]):
+            made = table.of(requests, cpu)
+            self.assertEqual([row[:len(blocks)].tolist() for row, blocks in zip(made, requests)], requests)
+            self.assertEqual(made.shape, (len(requests), max(map(len, requests))))
+        self.assertEqual([first[0, :1].tolist(), first[1].tolist()], [[7], [3, 1]])  # an earlier step may still read its own
+
+    def test_blocks_that_grow_in_place_are_seen(self):
+        table, blocks = steps.Table(), [5]
+        table.of([blocks], torch.device("cpu"))
+        blocks.append(6)
+        self.assertEqual(table.of([blocks], torch.device("cpu")).tolist(), [[5, 6]])
+
+
+@unittest.skipIf(torch is None, "PyTorch is not installed")
+class PagedCache(unittest.TestCase):
+    """A batch of transformers' continuous batching: pages of 4 tokens, two layers."""
+
+    @classmethod
+    def setUpClass(cls):
+        before, sys.modules["transformers"] = sys.modules.get("transformers"), types.SimpleNamespace(ContinuousBatchingConfig=None)
+        try:
+            spec = importlib.util.find_spec("mlaforge.engines.transformers_batching")
+            cls.module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(cls.module)
+        finally:
+            sys.modules.pop("transformers") if before is None else sys.modules.update(transformers=before)
+
+    def cache(self, blocks):
+        allocator = types.SimpleNamespace(layer_indices=[0, 2], block_table=blocks)
+        return types.SimpleNamespace(cache_allocators={"full_attention": allocator}, dtype=torch.bfloat16, cache_tensor=torch.zeros(12 * 2 * 4 * 6 * 2, dtype=torch.uint8))
+
+    def step(self, requests, q_lens=(1,), most=64):
+        """requests: (blocks, cached, new). Returns the step, its layer and what transformers would hand over as slots."""
+        blocks, layer, written = {str(i): list(b) for i, (b, _, _) in enumerate(requests)}, Layer(), [[]]
+        of = self.module.Blocks(self.cache(blocks), 4, 6)
+        of.extend("0", 0, 1, None, [[]])  # a batch before this one
+        for i, (_, cached, new) in enumerate(requests):
+            of.extend(str(i), cached, new, [[]], written)
+        runner = types.SimpleNamespace(options=dict(q_lens=q_lens), most=most)
+        ends = torch.tensor([0, *(c + n for _, c, n in requests)], dtype=torch.int32).cumsum(0, dtype=torch.int32)
+        self.assertEqual(of.most(), (len(requests), max(c + n for _, c, n in requests)))
+        return of.step(runner, layer, torch.arange(len(written[0]))[None], [torch.tensor(written[0])], {"full_attention": ends}), layer, written[0]
+
+    def test_slots_and_pages_are_of_requests_blocks(self):
+        step, layer, slots = self.step([((3, 7), 5, 1), ((2,), 2, 1), ((9, 1, 4), 4, 5)])
+        self.assertEqual(slots, [29, 10, 4, 5, 6, 7, 16])
+        decode, prefill = step.calls
+        self.assertEqual((decode.named["seq_lens"].tolist(), decode.named["q_len"], decode.named["kv_len"], decode.tokens), ([6, 3], 1, 6, slice(0, 2)))
+        self.assertEqual([row[:n] for row, n in zip(decode.named["block_table"].tolist(), (2, 1))], [[3, 7], [2]])
+        self.assertEqual((prefill.named["block_table"].tolist(), prefill.tokens, layer.schedules), ([[9, 1, 4]], slice(2, 7), [([5], [4])]))
+        self.assertEqual([x.tolist() for x in prefill.args], [[2, 3, 4, 5, 6], [4, 5, 6, 7, 16]])
+
+    def test_nothing_is_listed_that_is_read(self):
+        of, read = self.module.Blocks(self.cache({"a": [1, 2]}), 4, 6), [[]]
+        of.extend("a", 5, 2, read, [[]])
+        self.assertEqual(read, [[]])
+
+    def test_a_layer_s_pages_are_where_transformers_lays_them(self):
+        cache = self.cache({})
+        rows = self.module.Blocks(cache, 4, 6).rows[2]
+        rows[3, 1] = 7.0  # block 3, token 1, of the second layer: keys of 3 columns lie in the block's third quarter, values in its last
+        self.assertEqual((tuple(rows.shape), cache.cache_tensor.view(torch.bfloat16).nonzero()[:, 0].tolist()), ((12, 4, 6), list(range(3 * 48 + 24 + 6, 3 * 48 + 24 + 12))))
+        self.assertIs(cache.extend_read_and_write_indices.__self__, cache.mlaforge)
+
+    def test_windows_are_refused(self):
+        cache = self.cache({})
+        cache.cache_allocators["sliding_attention"] = None
+        with self.assertRaisesRegex(NotImplementedError, "a sliding window of continuous batching"):
+            self.module.Blocks(cache, 4, 6)
+
+
+if __name__ == "__main__":
+    unittest.main()
