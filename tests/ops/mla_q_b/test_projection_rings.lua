@@ -90,6 +90,10 @@ test("projections: 129 to 256 tokens are a pass, of a ring without a norm", func
       if not v.rejected and v.name:find("^ring:pass=256") then seen[text:match("^[%w_]+")] = true end
     end
   end
+  for _, text in ipairs { "mla_q_b:l1536,h16,n128,p64,norm,bf16,t300", "mla_v_out:h16,r512,v128,bf16,t200" } do
+    local name = space.invariant(problem.parse(text), "sm_90a").name
+    ok(name:find("^ring_invariant:pass=128,"), "%s: %s", text, name) -- of any number of tokens
+  end
   ok(not seen.mla_q_b and seen.mla_qkv_a and not seen.mla_q_absorb, "a norm, or turns of all SMs one after the other")
 end)
 
