@@ -462,13 +462,18 @@ function space.serve(p, target, name)
   return v
 end
 
+local insides = {} -- problem and target -> what first_inside() said: a plan asks before its kernels are compiled, and behind
+
 -- The name of the first candidate that op.inside_of() leaves as it is, or nil.
 local function first_inside(p, target, op)
+  local key = require("problem").print(p) .. target
+  if insides[key] ~= nil then return insides[key] or nil end
   local best
   for _, v in ipairs(candidates(p, target, function() end)) do
     local family, point = split_name(v.name)
     if op.inside_of(family, point) == v.name:match("^[^/]*") and (not best or by_model(v, best)) then best = v end
   end
+  insides[key] = best and best.name or false
   return best and best.name
 end
 

@@ -38,6 +38,9 @@ local WALK_NS = 100    -- of a ring that takes several tiles, each
 -- where half of them begin before the others); of weights that no cache holds, how much less fewer SMs draw.
 local NORM_HALF_NS, SMALL_BYTES, SMALL_BLOCK_NS, EVEN = 200, 4 << 20, 11, 64
 local LARGE_BYTES, LARGE_DRAW = 64 << 20, 0.4
+-- h200, 2026-11-30 (docs/lab/projections.md): tokens of the widest pass of a ring; of further passes where weights lie by inputs;
+-- turns of all SMs from which on blocks of one tile each are slower there than a walk.
+local WIDE_PASS, INPUTS_AGAIN_NS, INPUTS_TURNS = 256, 1700, 2
 local RING_X = 0.6     -- of x, which all blocks take from L2 at about the same time
 local CLUSTERS_OF_4 = 30 -- that find room at once on 132 SMs
 local DOT_NS, MMA_NS, OLDER_PACE = 1000, 250, 0.9
@@ -73,6 +76,21 @@ local function passes(least, most)
     end
   end
 end
+
+-- Rings without a norm: 129 to 256 tokens at once, too. Of more tokens such passes were not timed.
+local function ring_passes(of)
+  local usual = passes(16, 128)
+  return function(p, v)
+    if v.pass < WIDE_PASS then return usual(p, v) end
+    if p.tokens <= WIDE_PASS // 2 or p.tokens > WIDE_PASS then
+      return ("%d tokens in a pass, and %d are launched"):format(v.pass, p.tokens)
+    end
+    if of(p).norm == 1 then return "with a norm there are no registers for more than 128 tokens" end
+  end
+end
+
+-- Tokens of a pass of a ring that are multiplied: warpgroups behind the last one idle.
+local function multiplied(p, v) return v.pass < WIDE_PASS and v.pass or math.min(v.pass, ceil_div(p.tokens, 64) * 64) end
 
 -- More blocks than there are outputs for, or a block beyond the head's outputs.
 local function narrow(product, tile, least)
@@ -239,12 +257,12 @@ local function ring(of, fields, layout)
     params = {
       rows = of.ring_rows,                 -- outputs of a block
       per_sm = { 1, 2, 3 },                -- blocks that an SM has room for: the fewer, the more steps of a sum are in flight
-      pass = { 16, 32, 64, 128 },          -- tokens that are multiplied at once
+      pass = { 16, 32, 64, 128, 256 },     -- tokens that are multiplied at once
       ways = of.ring_ways or { 1 },        -- warpgroups that take the steps of a sum in turns
       split = of.ring_splits or layout == "outputs" and { 1, 2 } or { 1 }, -- blocks that share a sum
     },
     rules = {
-      passes(16, 128),
+      ring_passes(product_of),
       function(p, v)
         local norm = product_of(p).norm
         if v.ways > 1 and norm == 0 then return "without a norm a warpgroup keeps up with its loads" end
@@ -270,17 +288,22 @@ local function ring(of, fields, layout)
       if v.rows ~= 64 and blocks < 4 * SMS and use < (layout == "inputs" and 0.4 or 0.7) then
         return { refused = ("%d blocks use %.0f %% of the SMs"):format(blocks, 100 * use) }
       end
+      if v.pass == WIDE_PASS and layout == "inputs" and blocks > INPUTS_TURNS * SMS then
+        return { refused = ("%d blocks are more than %d turns: a walk is faster"):format(blocks, INPUTS_TURNS) }
+      end
+      local tokens = multiplied(p, v)
       return {
         threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs,
         slack = 24,
         inflight = made.stages * v.rows * 128, pass = v.pass, split = v.split,
         ahead = true, pace = weights < LARGE_BYTES and 1 or math.min(1, blocks / (0.95 * SMS)) ^ LARGE_DRAW,
         begin_ns = RING_NS + (product.norm == 1 and RING_NORM_NS - (v.per_sm == 2 and blocks <= SMS and NORM_HALF_NS or 0) or 0)
-          + (weights < SMALL_BYTES and SMALL_BLOCK_NS * math.max(0, blocks - room) or 0),
-        sums = 4 * v.pass * v.rows,
+          + (weights < SMALL_BYTES and SMALL_BLOCK_NS * math.max(0, blocks - room) or 0)
+          + (layout == "inputs" and p.tokens > v.pass and INPUTS_AGAIN_NS or 0),
+        sums = 4 * tokens * v.rows,
         chain_ns = product.norm == 1 and (NORM_NS + NORM_TOKEN_NS * v.pass) * product.inner / (64 * v.split * v.ways) or 0,
-        x_bytes = RING_X * 2 * v.pass * product.inner / v.split,
-        clk = 16 * math.max(64, v.pass) / 2 / 2048, -- of an SM for 16 bytes
+        x_bytes = RING_X * 2 * tokens * product.inner / v.split,
+        clk = 16 * math.max(64, tokens) / 2 / 2048, -- of an SM for 16 bytes
       }
     end,
   }
@@ -335,9 +358,9 @@ local function walk(of, fields, layout)
       rows = of.walk_rows,                 -- outputs of a tile
       tiles = of.walk_tiles,               -- that a block takes one after the other
       per_sm = { 1, 2 },                   -- blocks that an SM has room for
-      pass = { 16, 32, 64, 128 },          -- tokens that are multiplied at once
+      pass = { 16, 32, 64, 128, 256 },     -- tokens that are multiplied at once
     },
-    rules = { passes(16, 128) },
+    rules = { ring_passes(product_of) },
     cost = function(p, v)
       local product = product_of(p)
       local s = with(product, v)
@@ -351,13 +374,14 @@ local function walk(of, fields, layout)
       if blocks > slots or blocks < 0.7 * slots then
         return { refused = ("%d blocks, and a turn of all SMs has %d"):format(blocks, slots) }
       end
+      local tokens = multiplied(p, v)
       return {
         threads = made.threads, rows_per_wg = v.rows * v.tiles, lds_bytes = made.lds, regs = made.regs,
         slack = 24,
         inflight = made.stages * v.rows * 128, pass = v.pass,
-        ahead = true, pace = 1, begin_ns = WALK_NS * v.tiles,
-        x_bytes = RING_X * 2 * v.pass * product.inner * v.tiles,
-        clk = 16 * math.max(64, v.pass) / 2 / 2048, -- of an SM for 16 bytes
+        ahead = true, pace = 1, begin_ns = WALK_NS * v.tiles + (p.tokens > v.pass and INPUTS_AGAIN_NS or 0),
+        x_bytes = RING_X * 2 * tokens * product.inner * v.tiles,
+        clk = 16 * math.max(64, tokens) / 2 / 2048, -- of an SM for 16 bytes
       }
     end,
   }

@@ -44,16 +44,21 @@ local function at_pass(p, pass)
 end
 
 local function derive(of, name, base)
-  local rules, own = {}, base_of(name)
+  local rules, own, sizes, most = {}, base_of(name), {}, CLASSES[#CLASSES]
+  for key, values in sorted(base.params) do sizes[key] = values end
+  sizes.pass = {}
+  for _, pass in ipairs(base.params.pass) do -- wider ones are for a launch's tokens alone, and not with a norm
+    if pass <= most then sizes.pass[#sizes.pass + 1] = pass end
+  end
   rules[1] = function(p, v)
     local product = of.product(p)
-    return order_rule(own, product, p, v) or pass_rule(own, product, p, v, base.params.pass)
+    return order_rule(own, product, p, v) or pass_rule(own, product, p, v, sizes.pass)
   end
   for _, rule in ipairs(base.rules) do
     rules[#rules + 1] = function(p, v, arch) return rule(at_pass(p, v.pass), v, arch) end
   end
   return {
-    asked = true, template = base.template, body = base.body, arch = base.arch, problem = base.problem, params = base.params,
+    asked = true, template = base.template, body = base.body, arch = base.arch, problem = base.problem, params = sizes,
     fixed = base.fixed, rules = rules,
     cost = function(p, v, arch) return base.cost(at_pass(p, v.pass), v, arch) end,
   }

@@ -168,7 +168,8 @@ function plan.ring(s)
   local workers = 128 * groups * ways + (lends and 128 or 64)
   if workers > 1024 then return refuse("%d threads of a block", workers) end
   local threads = workers + (s.turn > 0 and (tiles > 1 and 128 or 64) or 0) -- fewer blocks turn as many columns
-  local regs = { { "sums", s.rows // 2 }, { "x", s.norm == 1 and 60 or 0 }, { "rest", tiles > 1 and 32 or 48 } }
+  local regs = { { "sums", s.rows // 2 }, { "x", s.norm == 1 and 60 or 0 },
+    { "rest", s.tokens > 128 and 24 or tiles > 1 and 32 or 48 } }
   if lends then regs = { { "all that a launch gives", LAUNCHED_REGS } } end
   local limit = 65536 // (threads * ceil_div(s.rows // 2 + (s.norm == 1 and 92 or tiles > 1 and 32 or 44), 8) * 8)
   return { stage = stage, stages = stages, threads = threads, workers = workers, barriers_at = at, gain_at = gain_at, lds = lds,

@@ -4,8 +4,9 @@
 -- v: stages, groups (warpgroups, 64 tokens each; of fp8: 64 outputs), norm (1: x goes through registers), split (blocks of the
 -- cluster), ways (as many times the warpgroups take steps in turns), walk (tiles one after the other, sums behind the ring),
 -- absorb (ring_absorb.h: of a pass' steps the last so many are parts of W_UK, which lie where x does, too; there are no sums),
--- fp8 (ring_fp8.h), wide (wide_fp8.h: fp8, too, with two groups and one way), ahead (that, of parts_fp8), loaders (2: both
--- loaders load W and x, every second step each, where the plan says `both`)
+-- idles (0: in even passes or tiles the last warpgroup has no tokens, 1: in odd ones), fp8 (ring_fp8.h), wide (wide_fp8.h: fp8,
+-- too, with two groups and one way), ahead (that, of parts_fp8), loaders (2: both loaders load W and x, every second step each,
+-- where the plan says `both`)
 local protocol = require("protocol")
 
 local ring = {}
@@ -93,6 +94,13 @@ end
 local function multiply_pass(c, pass, steps)
   local x, stages, ways, before = c.x, c.x.v.stages, c.x.v.ways, nil
   local first = ((c.id - 1) // x.way_warps - pass * steps) % ways
+  if x.v.idles == pass % 2 and (c.id - 1) // WARPS == x.v.groups - 1 then
+    for i = pass * steps, (pass + 1) * steps - 1 do
+      c.a:wait(x.full[i % stages], i // stages, "multiply_pass()")
+      c.a:arrive(x.empty[i % stages], i // stages, "multiply_pass()")
+    end
+    return
+  end
   local function give_back()
     c.a:read(x.w[before % stages], before, "wgmma") -- its products end here at the latest
     c.a:read(x.x[before % stages], before, "wgmma")

@@ -124,7 +124,7 @@ class Layer:
     where it is estimated to be faster with more than 128 tokens. True: deprecated, as None.
     keep_16: True: matrices of 8 bits are made ones of 16 here, too, once: 2 bytes a weight of device memory beside PyTorch's. Calls of many
     tokens then take what layers of 16 bits take; with batch_invariant all calls do. None: some matrices, where that was measured to be faster
-    (Hopper, more than 128 tokens): 40 to 265 MB of a DeepSeek-V3 layer (docs/layer.md). False: nothing is kept. Who changes weights in place
+    (Hopper, more than 64 or 128 tokens): 49 to 265 MB of a DeepSeek-V3 layer (docs/layer.md). False: nothing is kept. Who changes weights in place
     calls weights_changed(), or keeps nothing.
     rows_anywhere: slots may be other rows that a call attends to than its requests' last ones.
     q_scale_beta, q_scale_original: queries times 1 + beta ln(1 + floor(position / original)), llama_4_scaling of the configs of Mistral-Large-3

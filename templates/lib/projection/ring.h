@@ -19,8 +19,10 @@
 // Weights are constants of a layer: the first STAGES of them are asked for before the launch waits for the one before.
 //@ local split, ways, tokens64 = split or 1, ways or 1, (pass + 63) // 64
 //@ contract(arch.has_wgmma == 1 and arch.has_tma == 1, "needs wgmma and tensor copies")
-//@ contract(pass == 16 or pass == 32 or pass == 64 or pass == 128, "a pass of %d tokens is not 16, 32, 64 or 128", pass)
+//@ contract(pass == 16 or pass == 32 or pass == 64 or pass == 128 or pass == 256, "a pass of %d tokens", pass)
 //@ contract(norm == 0 or layout == "outputs", "a norm needs layout=outputs")
+//@ contract(norm == 0 or pass <= 128, "a norm, and passes of %d tokens", pass)
+//@ local idles = pass > 128 -- warpgroups whose tokens are all behind the last one
 //@ local plan = require("projection/plan").ring({ inner = inner, outer = outer, layout = layout, norm = norm, tokens = pass,
 //@   rows = rows, per_sm = per_sm, split = split, turn = turn, ways = ways, tiles = tiles })
 //@ contract(not plan.refused, "%s", plan.refused)
@@ -127,6 +129,7 @@ MLAF_DEV void load_steps(const mlaf_projection_params& p, u32 shared, const plac
 //@ local turner = fmt("at.first / TILE%s * TURN_THREADS + thread - TURN_AT, TILES%s * TURN_THREADS", takes, takes)
 //@ local w_step = layout == "outputs" and 2 or 128 -- of a descriptor, from 16 values to the next
 //@ local trans = layout == "inputs" and "_t" or ""
+//@ local left = idles and "p.a.tokens - t0, " or ""
 
 struct stage_at {
   u32 x, w; // address of x, descriptor of W
@@ -141,7 +144,12 @@ MLAF_DEV stage_at wait_full(u32 shared, const ring& r) {
 //@ end
 }
 
+//@ if idles then
+// left: tokens from the pass' first on. Without any a warpgroup multiplies nothing, and gives back what it did not read.
+MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, i64 left, ring& all) {
+//@ else
 MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
+//@ end
 //@ if ways > 1 then
   // Each way has its own half of the stages, an even number: it never skips a use of one, as barriers' parities want.
   const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % WAY_WARPS, way = any / WAY_WARPS;
@@ -153,6 +161,19 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
 //@ else
   const int lane = thread & 31, warp = __shfl_sync(~0u, thread >> 5, 0);
   ring& r = all;
+//@ end
+//@ if idles then
+  if (warp / 4 * 64 >= left) {
+#pragma unroll 1
+    for (int step = begin; step < end; step++, r.next()) {
+      wait_full(shared, r);
+      give_back(shared + EMPTY_AT + 8 * r.stage, lane);
+    }
+//@ if tiles == 1 then
+    sync_workers();
+//@ end
+    return;
+  }
 //@ end
   float d[TILE / 2];
 #pragma unroll
@@ -252,7 +273,7 @@ MLAF_DEV void walk_tiles(const mlaf_projection_params& p, char* memory, u32 shar
     } else {
 #pragma unroll 1
       for (int tile = 0; tile < TAKES; tile++) {
-        multiply_pass(memory, shared, 0, STEPS, thread, r);
+        multiply_pass(memory, shared, 0, STEPS, thread, ${left}r);
         sync_workers();
         write_pass(p.a, tile_of(at, tile), t0, (float*)(memory + SUMS_AT), 0);
         sync_workers(); // before the next tile's sums come here
@@ -356,7 +377,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
       if ((thread & 31) == 0) load_steps(p, shared, at, begin, end, t0, warp - W_WARP, r);
       __syncwarp();
     } else {
-      multiply_pass(memory, shared, begin, end, thread, r);
+      multiply_pass(memory, shared, begin, end, thread, ${left}r);
     }
 //@   else
     if (warp == W_WARP) {
@@ -375,7 +396,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
         }
       __syncwarp();
     } else {
-      multiply_pass(memory, shared, begin, end, thread, r);
+      multiply_pass(memory, shared, begin, end, thread, ${left}r);
     }
 //@   end
     if (warp >= W_WARP) sync_workers(); // the ring is done with

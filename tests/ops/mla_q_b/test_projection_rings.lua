@@ -22,6 +22,11 @@ end
 
 KINDS[#KINDS + 1] = { norm = 0, groups = 2, split = 1, ways = 1, stages = 4, walk = true }
 KINDS[#KINDS + 1] = { norm = 0, groups = 2, split = 1, ways = 1, stages = 3, absorb = 3 }
+for idles = 0, 1 do -- passes of 256 tokens, with fewer
+  KINDS[#KINDS + 1] = { norm = 0, groups = 2, split = 1, ways = 1, stages = 4, loaders = 2, idles = idles }
+  KINDS[#KINDS + 1] = { norm = 0, groups = 2, split = 2, ways = 1, stages = 4, idles = idles }
+  KINDS[#KINDS + 1] = { norm = 0, groups = 2, split = 1, ways = 1, stages = 4, walk = true, idles = idles }
+end
 
 test("projections: the ring is right, with a norm, in clusters, in several passes", function()
   for _, v in ipairs(KINDS) do
@@ -61,6 +66,35 @@ test("projections: both loaders have places of their own", function()
     end
   end
   ok(seen[true] and seen[false], "only one kind")
+end)
+
+test("projections: 129 to 256 tokens are a pass, of a ring without a norm", function()
+  local space, problem = loader.require("space"), loader.require("problem")
+  local function first(text, tokens) return space.best(problem.parse(text .. ",t" .. tokens), "sm_90a", 1)[1].name end
+  for text, wanted in pairs { ["mla_v_out:h128,r512,v128,bf16"] = "^ring:pass=256,.*rows=128,",
+    ["mla_v_out:h64,r512,v128,bf16"] = "^ring:pass=256,.*rows=64,", ["mla_v_out:h16,r512,v128,bf16"] = "^ring:pass=256,",
+    ["mla_q_absorb:h128,n128,p64,r512,bf16,pairs"] = "^walk:pass=256,.*rows=64,tiles=8/",
+    ["mla_q_absorb:h64,n128,p64,r512,bf16,pairs"] = "^walk:pass=256,.*rows=64,tiles=4/",
+    ["mla_q_absorb:h16,n128,p64,r512,bf16,pairs"] = "^ring:pass=256," } do
+    for _, tokens in ipairs { 129, 144, 192, 256 } do
+      ok(first(text, tokens):find(wanted), "%s: %s", text, first(text, tokens))
+    end
+    for _, tokens in ipairs { 64, 128, 257, 512 } do
+      ok(not first(text, tokens):find("pass=256"), "%s: %s", text, first(text, tokens))
+    end
+  end
+  local seen = {}
+  for _, text in ipairs { "mla_q_b:l1536,h16,n128,p64,norm,bf16,t256", "mla_qkv_a:d7168,l1536,r512,p64,bf16,t256",
+    "mla_q_absorb:h128,n128,p64,r512,bf16,pairs,t256" } do
+    for _, v in ipairs(space.variants(problem.parse(text), "sm_90a")) do
+      if not v.rejected and v.name:find("^ring:pass=256") then seen[text:match("^[%w_]+")] = true end
+    end
+  end
+  for _, text in ipairs { "mla_q_b:l1536,h16,n128,p64,norm,bf16,t300", "mla_v_out:h16,r512,v128,bf16,t200" } do
+    local name = space.invariant(problem.parse(text), "sm_90a").name
+    ok(name:find("^ring_invariant:pass=128,"), "%s: %s", text, name) -- of any number of tokens
+  end
+  ok(not seen.mla_q_b and seen.mla_qkv_a and not seen.mla_q_absorb, "a norm, or turns of all SMs one after the other")
 end)
 
 test("projections: steps left out of the ring are found", function()
@@ -123,6 +157,16 @@ test("projections: seeded mistakes in the ring are found", function()
       if ops[at].out then table.remove(ops, at) end
     end
   end), "a tile's sums where the ones before are read")
+  -- A warpgroup without tokens that gives back what is not there yet.
+  local idle = { norm = 0, groups = 2, split = 1, ways = 1, stages = 2, idles = 0 }
+  ok(not found(idle, { 5, 1 }, function() end), "a right one that idles is found wrong")
+  ok(found(idle, { 5, 1 }, function(a, ops)
+    if a.name:find("math 4", 1, true) then
+      for at = #ops, 1, -1 do
+        if ops[at][1] == OPS.WAIT then table.remove(ops, at) end
+      end
+    end
+  end), "a place given back unseen")
   -- A loader of x that passes over the steps of W_UK, for which the other one arrives: where those fill the ring it comes early.
   -- Of two loaders one that passes over the wait for a place, or asks for x ahead of it.
   local both = { norm = 0, groups = 1, split = 1, ways = 1, stages = 2, loaders = 2 }

@@ -113,7 +113,9 @@ MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded
 struct stage_at {
 // [6 more lines of templates/lib/projection/ring.h]
 }
-// [8 more lines of templates/lib/projection/ring.h]
+
+MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
+// [6 more lines of templates/lib/projection/ring.h]
   float d[TILE / 2];
 // [5 more lines of templates/lib/projection/ring.h]
   constexpr bool KNOWN = STEPS % (2 * WAYS * SPLIT) == 0 && 1;
@@ -147,7 +149,9 @@ extern "C" __global__ void __launch_bounds__(320, 1) mlaf_mla_q_b_ring_2d2c92e4(
   wait_for_previous_launch();
   if (FIRST_OF_LAYER) let_next_launch_start();
 #pragma unroll 1
-// [7 more lines of templates/lib/projection/ring.h]
+// [5 more lines of templates/lib/projection/ring.h]
+      multiply_pass(memory, shared, begin, end, thread, r);
+    }
     if (warp >= W_WARP) sync_workers(); // the ring is done with
     sync_workers();
     write_pass(p.a, at, t0, (float*)memory, rank, shrink.up());
