@@ -1,11 +1,5 @@
 // Generated from templates/index_lists.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_index_lists_7d240fa7
-// parameters:
-//   threads = 512
 // regenerate: lua5.4 gen/cli.lua render index_lists target=gfx942 threads=512
-
 
 // [templates/lib/wave.h]
 MLAF_DEV int my_block() { return group_x(); }

@@ -1,11 +1,5 @@
 // Generated from templates/soak_compare.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_soak_compare_86db7944
-// parameters:
-//   threads = 256
 // regenerate: lua5.4 gen/cli.lua render soak_compare target=sm_90a threads=256
-
 
 // [templates/lib/cuda.h]
 #define MLAF_GLOBAL

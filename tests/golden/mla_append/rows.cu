@@ -1,20 +1,5 @@
 // Generated from templates/mla_append/rows.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_80
-// symbol: mlaf_mla_append_rows_5bb6c3aa
-// parameters:
-//   ahead = 0
-//   dtype = f16
-//   group = 8
-//   heads = 20
-//   layout = e4m3fn
-//   norm = 1
-//   rank = 256
-//   rope = 32
-//   style = halves
-//   threads = 64
 // regenerate: lua5.4 gen/cli.lua render mla_append/rows target=sm_80 ahead=0 dtype=f16 group=8 heads=20 layout=e4m3fn norm=1 rank=256 rope=32 style=halves threads=64
-
 
 #define MLAF_BF16 0
 constexpr int LANES = 32;
@@ -62,7 +47,6 @@ MLAF_DEV u32 encode1(float x) {
   const u32 code = h < LEAST_NORMAL ? small : normal;
   return (size > 0x7f800000u ? 0x7fu : code) | (u >> 24 & 0x80u);
 // [16 more lines of templates/mla_append/lib/fp8.h]
-
 
 MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
 

@@ -1,19 +1,5 @@
 // Generated from templates/mla_decode/combine_values.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_combine_values_a69c0229
-// parameters:
-//   dtype = bf16
-//   fitted = 320
-//   heads = 112
-//   page_size = 16
-//   partials = 16
-//   q_len = 2
-//   rank = 512
-//   values = 128
 // regenerate: lua5.4 gen/cli.lua render mla_decode/combine_values target=sm_90a dtype=bf16 fitted=320 heads=112 page_size=16 partials=16 q_len=2 rank=512 values=128
-
-
 
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]

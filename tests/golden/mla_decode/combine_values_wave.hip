@@ -1,18 +1,5 @@
 // Generated from templates/mla_decode/combine_values_wave.hip.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_decode_combine_values_wave_38e92eae
-// parameters:
-//   dtype = bf16
-//   fitted = 64
-//   heads = 16
-//   page_size = 16
-//   q_len = 2
-//   rank = 512
-//   values = 128
 // regenerate: lua5.4 gen/cli.lua render mla_decode/combine_values_wave target=gfx942 dtype=bf16 fitted=64 heads=16 page_size=16 q_len=2 rank=512 values=128
-
-
 
 #define MLAF_BF16 1
 #define MLAF_CVT_BF16 0

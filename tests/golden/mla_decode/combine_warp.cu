@@ -1,25 +1,5 @@
 // Generated from templates/mla_decode/combine_early.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_combine_early_996c1b00
-// parameters:
-//   cut = 500
-//   dtype = bf16
-//   early = 1
-//   fitted = 320
-//   heads = 40
-//   once = 0
-//   page_size = 16
-//   partials = 16
-//   q_len = 2
-//   rank = 512
-//   rows = 4
-//   team = 2
 // regenerate: lua5.4 gen/cli.lua render mla_decode/combine_early target=sm_90a cut=500 dtype=bf16 early=1 fitted=320 heads=40 once=0 page_size=16 partials=16 q_len=2 rank=512 rows=4 team=2
-
-
-
-
 
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]

@@ -1,20 +1,5 @@
 // Generated from templates/mla_decode/combine_wave_invariant.hip.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_decode_combine_wave_invariant_8c4aab7e
-// parameters:
-//   dtype = bf16
-//   heads = 16
-//   page_size = 64
-//   q_len = 1
-//   rank = 512
-//   rows = 4
-//   team = 2
 // regenerate: lua5.4 gen/cli.lua render mla_decode/combine_wave_invariant target=gfx942 dtype=bf16 heads=16 page_size=64 q_len=1 rank=512 rows=4 team=2
-
-
-
-
 
 #define MLAF_BF16 1
 #define MLAF_CVT_BF16 0
@@ -43,7 +28,6 @@ enum { OWN_LEAST = 8, OWN_KNEE = 32, OWN_WIDE = 16 };
 // [16 more lines of templates/mla_decode/lib/own_cut.h]
 // [templates/mla_decode/lib/paging.h]
 // [84 more lines of tests/golden/mla_decode/combine_values_wave.hip]
-
 
 #if 1
 typedef float part_rows[R]; // of each wave

@@ -1,25 +1,5 @@
 // Generated from templates/mla_decode/mfma_lds.hip.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_decode_mfma_lds_3349ede3
-// parameters:
-//   blocks = 1
-//   causal = 0
-//   dtype = bf16
-//   heads = 128
-//   load = dma
-//   order = ahead
-//   page_size = 48
-//   q_len = 1
-//   rank = 256
-//   rescale = always
-//   rope = 64
-//   schedule = fitted
-//   stages = 3
-//   waves = 8
 // regenerate: lua5.4 gen/cli.lua render mla_decode/mfma_lds target=gfx942 blocks=1 causal=0 dtype=bf16 heads=128 load=dma order=ahead page_size=48 q_len=1 rank=256 rescale=always rope=64 schedule=fitted stages=3 waves=8
-
-
 
 #pragma clang diagnostic ignored "-Winline-asm" // naming registers beyond the compiler's reach is the point
 #define MLAF_BF16 1
@@ -33,11 +13,7 @@
 #define FIT_FIXED 64
 #define FIT_CUT 300
 #define FIT_PACE 75
-#define FIT_LEAST 256
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [5 more lines of tests/golden/mla_decode/combine_wave.hip, with other numbers]
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_decode_mfma_lds_3349ede3_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 8, 0, 1, {0, 0}, 0, {}};
 // [templates/mla_decode/lib/fit_wave.h]
@@ -51,7 +27,6 @@ constexpr int UNITS = 1, LEAD = 2;
 
 MLAF_DEV int lane_again() {
 // [9 more lines of templates/mla_decode/mfma_lds.hip.in]
-
 
 template <typename T>
 // [9 more lines of templates/mla_decode/lib/refuse.h]
@@ -195,34 +170,7 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
     asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
     step_copies();
     aim();
-    asm volatile(
-        "v_readfirstlane_b32 s68, v38\n"
-        "s_max_u32 %[bad], %[bad], s68\n"
-        "s_min_u32 s68, s68, %[maxid]\n"
-        "s_mul_i32 s68, s68, 48\n"
-        "s_add_u32 s68, s68, %[pos]\n"
-        "s_mul_i32 s64, s68, %[cs]\n"
-        "s_mul_hi_u32 s65, s68, %[cs]\n"
-        "s_add_u32 s64, s64, %[ckl]\n"
-        "s_addc_u32 s65, s65, %[ckh]\n"
-        "s_mul_i32 s66, s68, %[ks]\n"
-        "s_mul_hi_u32 s67, s68, %[ks]\n"
-        "s_add_u32 s66, s66, %[kpl]\n"
-        "s_addc_u32 s67, s67, %[kph]\n"
-        "v_mov_b32 v37, %[pgo]\n"
-        "global_load_dword v38, v37, %[pages]\n"
-        "s_mov_b32 m0, %[ml0]\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[la0], s[64:65] offset:0\n"
-        "global_load_lds_dword %[la0], s[64:65] offset:256\n"
-        "s_add_u32 m0, %[ml0], 2048\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[la1], s[64:65] offset:0\n"
-        "global_load_lds_dword %[la1], s[64:65] offset:256\n"
-        "s_mov_b32 m0, %[mr0]\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[lr0], s[66:67]\n"
-        : [bad] "+s"(bad) : [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "s64", "s65", "s66", "s67", "s68", "v37", "v38", "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+// [28 more lines of those above, with other numbers]
     step_copies();
 
     u32 steps[STAGES];
@@ -442,12 +390,7 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
         "v_perm_b32 v20, v44, v72, %[lo]\n"
         "v_and_b32 v34, 0xffff0000, v24\n"
         "v_perm_b32 v21, v80, v48, %[lo]\n"
-        "v_mfma_f32_16x16x16_bf16 v[102:105], v[22:23], v[24:25], v[102:105]\n"
-        "v_add_u32 %[ka1], %[kd], %[ka1]\n"
-        "v_perm_b32 v22, v44, v72, %[hi]\n"
-        "v_add_f32 v41, v41, v34\n"
-        "v_perm_b32 v23, v80, v48, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[106:109], v[20:21], v[24:25], v[106:109]\n"
+// [6 more lines of those above, with other numbers]
         "v_perm_b32 v20, v45, v73, %[lo]\n"
         "v_lshlrev_b32 v35, 16, v25\n"
         "v_perm_b32 v21, v81, v49, %[lo]\n"
@@ -554,11 +497,7 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
         "v_mfma_f32_16x16x16_bf16 v[102:105], v[22:23], v[24:25], v[102:105]\n"
         "v_add_f32 v41, v41, v34\n"
         "v_perm_b32 v22, v64, v60, %[hi]\n"
-        "v_perm_b32 v23, v72, v68, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[106:109], v[20:21], v[24:25], v[106:109]\n"
-        "v_perm_b32 v20, v65, v61, %[lo]\n"
-        "v_perm_b32 v21, v73, v69, %[lo]\n"
-        "v_mfma_f32_16x16x16_bf16 v[110:113], v[22:23], v[24:25], v[110:113]\n"
+// [5 more lines of those above, with other numbers]
         "v_and_b32 v34, 0xffff0000, v24\n"
         "v_perm_b32 v22, v65, v61, %[hi]\n"
         "v_perm_b32 v23, v73, v69, %[hi]\n"
@@ -567,32 +506,9 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
         "v_perm_b32 v20, v78, v74, %[lo]\n"
         "s_waitcnt lgkmcnt(0)\n"
         "v_perm_b32 v21, v86, v82, %[lo]\n"
-        "v_mfma_f32_16x16x16_bf16 v[118:121], v[22:23], v[24:25], v[118:121]\n"
-        "v_add_f32 v41, v41, v34\n"
-        "v_perm_b32 v22, v78, v74, %[hi]\n"
-        "v_perm_b32 v23, v86, v82, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[122:125], v[20:21], v[24:25], v[122:125]\n"
-        "v_perm_b32 v20, v79, v75, %[lo]\n"
-        "v_perm_b32 v21, v87, v83, %[lo]\n"
-        "v_mfma_f32_16x16x16_bf16 v[126:129], v[22:23], v[24:25], v[126:129]\n"
+// [8 more lines of those above, with other numbers]
         "v_lshlrev_b32 v35, 16, v25\n"
-        "v_perm_b32 v22, v79, v75, %[hi]\n"
-        "v_perm_b32 v23, v87, v83, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[130:133], v[20:21], v[24:25], v[130:133]\n"
-        "v_perm_b32 v20, v80, v76, %[lo]\n"
-        "v_perm_b32 v21, v88, v84, %[lo]\n"
-        "v_mfma_f32_16x16x16_bf16 v[134:137], v[22:23], v[24:25], v[134:137]\n"
-        "v_add_f32 v41, v41, v35\n"
-        "v_perm_b32 v22, v80, v76, %[hi]\n"
-        "v_perm_b32 v23, v88, v84, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[138:141], v[20:21], v[24:25], v[138:141]\n"
-        "v_perm_b32 v20, v81, v77, %[lo]\n"
-        "v_perm_b32 v21, v89, v85, %[lo]\n"
-        "v_mfma_f32_16x16x16_bf16 v[142:145], v[22:23], v[24:25], v[142:145]\n"
-        "v_and_b32 v35, 0xffff0000, v25\n"
-        "v_perm_b32 v22, v81, v77, %[hi]\n"
-        "v_perm_b32 v23, v89, v85, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[146:149], v[20:21], v[24:25], v[146:149]\n"
+// [17 more lines of those above, with other numbers]
         "s_nop 0\n"
         "v_mfma_f32_16x16x16_bf16 v[150:153], v[22:23], v[24:25], v[150:153]\n"
         "v_add_f32 v41, v41, v35\n"

@@ -1,24 +1,5 @@
 // Generated from templates/mla_decode/mma_rotate.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_80
-// symbol: mlaf_mla_decode_mma_rotate_015f6c54
-// parameters:
-//   blocks = 1
-//   causal = 0
-//   cols = 4
-//   dtype = bf16
-//   heads = 16
-//   page_size = 64
-//   q_len = 1
-//   rank = 512
-//   rope = 64
-//   rotate = 2
-//   stages = 2
-//   teams = 1
-//   tile = 32
 // regenerate: lua5.4 gen/cli.lua render mla_decode/mma_rotate target=sm_80 blocks=1 causal=0 cols=4 dtype=bf16 heads=16 page_size=64 q_len=1 rank=512 rope=64 rotate=2 stages=2 teams=1 tile=32
-
-
 
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]

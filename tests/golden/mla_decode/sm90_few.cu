@@ -1,23 +1,5 @@
 // Generated from templates/mla_decode/sm90_few.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_sm90_few_96c31446
-// parameters:
-//   causal = 1
-//   cluster = 1
-//   dtype = bf16
-//   heads = 16
-//   load = tma
-//   page_size = 16
-//   q_len = 2
-//   rank = 512
-//   rope = 0
-//   rows = 8
-//   schedule = fitted
-//   wgs = 2
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_few target=sm_90a causal=1 cluster=1 dtype=bf16 heads=16 load=tma page_size=16 q_len=2 rank=512 rope=0 rows=8 schedule=fitted wgs=2
-
-
 
 #define MLAF_BF16 1
 // [10 more lines of tests/golden/mla_decode/combine_warp.cu]
@@ -25,12 +7,7 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_96c31446
     {1, 1, 1}, 15, 0, {}, 2,
     {{3, 64, 8, 128}, {1, 64, 16, 128}}};
 struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_decode_params {
-  mlaf_decode_args a;
-  mlaf_tensor_map maps[2];
-};
+// [6 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
 #define SCHEDULE_FIXED 128
 // [templates/mla_decode/lib/schedule.h]
 // [templates/lib/hopper.h]

@@ -1,20 +1,5 @@
 // Generated from templates/mla_decode/sm90_mid_gather.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_sm90_mid_gather_1e2e93bb
-// parameters:
-//   causal = 1
-//   dtype = bf16
-//   heads = 40
-//   page_size = 3
-//   q_len = 2
-//   rank = 512
-//   rope = 32
-//   rows = 80
-//   schedule = fitted
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_mid_gather target=sm_90a causal=1 dtype=bf16 heads=40 page_size=3 q_len=2 rank=512 rope=32 rows=80 schedule=fitted
-
-
 
 #define MLAF_BF16 1
 // [10 more lines of tests/golden/mla_decode/combine_warp.cu]
@@ -122,8 +107,6 @@ constexpr bool KEEP = 0;
 
 template <typename F>
 // [11 more lines of templates/mla_decode/sm90_mid/gather.h]
-
-
 
 MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int warp) {
 // [10 more lines of templates/mla_decode/sm90_mid/gather.h]

@@ -1,23 +1,5 @@
 // Generated from templates/mla_decode/sm90_raw.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_sm90_raw_74422367
-// parameters:
-//   cache = 3
-//   causal = 1
-//   cluster = 6
-//   dtype = bf16
-//   heads = 20
-//   load = rows
-//   page_size = 3
-//   q_len = 2
-//   rank = 512
-//   rope = 64
-//   rows = 16
-//   schedule = fitted
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_raw target=sm_90a cache=3 causal=1 cluster=6 dtype=bf16 heads=20 load=rows page_size=3 q_len=2 rank=512 rope=64 rows=16 schedule=fitted
-
-
 
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]

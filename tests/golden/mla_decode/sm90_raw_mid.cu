@@ -1,22 +1,5 @@
 // Generated from templates/mla_decode/sm90_raw_mid.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_sm90_raw_mid_68780874
-// parameters:
-//   cache = 3
-//   causal = 1
-//   dtype = bf16
-//   heads = 20
-//   load = pages
-//   page_size = 16
-//   q_len = 2
-//   rank = 512
-//   rope = 64
-//   rows = 48
-//   schedule = splits
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_raw_mid target=sm_90a cache=3 causal=1 dtype=bf16 heads=20 load=pages page_size=16 q_len=2 rank=512 rope=64 rows=48 schedule=splits
-
-
 
 #define MLAF_BF16 1
 // [38 more lines of tests/golden/mla_decode/sm90_raw.cu]
@@ -55,7 +38,6 @@ constexpr int SCALES_AT = AT(scales);
 static_assert(sizeof(shared_memory) == 196512, "plans/sm90_raw_mid.lua counts otherwise");
 constexpr int Q_READY = 4, BEGUN = 5, MADE = 6;
 
-
 template <typename T>
 // [41 more lines of tests/golden/mla_decode/sm90_mid.cu]
   at.whole = true;
@@ -81,11 +63,7 @@ MLAF_DEV int token_at(int position) { return position; }
 static_assert(sizeof(facts) <= 80, "gen/ops/mla_decode/plans/sm90_raw_mid.lua leaves too little room");
 
 // [2^14, 2^15), since f16 keeps what is 2^-29 of that exactly where it has room for Q's 16 bits. Rows of 128 bytes, swizzled, a
-constexpr int Q_ROW = 2 * (R + ROPE), Q_BLOCKS = (R + ROPE) / 16; // of 16 columns
-constexpr int Q_THREADS = N <= 8 ? 32 : N <= 16 ? 16 : 4, Q_EACH = (Q_BLOCKS + Q_THREADS - 1) / Q_THREADS; // of a row
-
-MLAF_DEV float larger_of(u32 x, float than) { return fmaxf(than, fmaxf(fabsf(unpack_lo(x)), fabsf(unpack_hi(x)))); }
-// [5 more lines of templates/mla_decode/sm90_raw/query.h]
+// [5 more lines of tests/golden/mla_decode/sm90_raw.cu, with other numbers]
 
 MLAF_DEV void take_q(char* base, const char* q, int rows, float scale) {
   const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
@@ -107,11 +85,7 @@ MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
     }
   }
 }
-
-// [templates/mla_decode/sm90_raw/bytes.h]
-MLAF_DEV void mma_f16(float (&d)[N / 2], const u32 (&a)[4], u32 b, bool add) {
-  asm volatile(
-      "{\n.reg .pred p;\n.reg .b64 b;\nsetp.ne.b32 p, %29, 0;\nmov.b64 b, {%28, %30};\n"
+// [5 more lines of tests/golden/mla_decode/sm90_raw.cu, with other numbers]
       "wgmma.mma_async.sync.aligned.m64n48k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23}, {%24, %25, %26, %27}, b, p, 1, 1, 0;\n}"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((u32)add), "n"(64 | 1u << 30));

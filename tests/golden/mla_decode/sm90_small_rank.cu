@@ -1,15 +1,5 @@
 // Generated from templates/mla_decode/sm90_small_rank.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_sm90_small_rank_479c91ac
-// parameters:
-//   causal = 1
-//   dtype = f16
-//   heads = 40
-// [5 more lines of tests/golden/mla_decode/sm90_many.cu]
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_small_rank target=sm_90a causal=1 dtype=f16 heads=40 page_size=16 q_len=3 rank=256 rope=32 schedule=fitted
-
-
 
 #define MLAF_BF16 0
 // [templates/lib/cuda.h]
@@ -18,12 +8,7 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_small_rank_4
     {1, 1, 1}, 11, 0, {}, 3,
     {{3, 64, 128, 128}, {1, 64, 16, 128}, {2, 32, 16, 64}}};
 struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_decode_params {
-  mlaf_decode_args a;
-  mlaf_tensor_map maps[3];
-};
+// [6 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
 // [templates/mla_decode/lib/narrow.h]
 // [templates/lib/hopper.h]
 // [10 more lines of tests/golden/mla_decode/sm90_many.cu]
@@ -45,13 +30,7 @@ MLAF_DEV void wgmma_rs_t(float (&d)[128], const u32 (&a)[4], u32 b, bool accumul
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
 // [13 more times the line above, with other numbers]
       "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
-    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
-}
-template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss_t(float (&d)[128], u32 a, u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %130, 0;\nmov.b64 b, {%129, %131};\n"
-    "mov.b64 a, {%128, %132};\n"
+// [7 more lines of tests/golden/mla_decode/sm90_many.cu, with other numbers]
     "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
 // [6 more times the line above, with other numbers]

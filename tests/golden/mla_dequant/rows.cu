@@ -1,15 +1,5 @@
 // Generated from templates/mla_dequant/rows.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_80
-// symbol: mlaf_mla_dequant_rows_1b75ae2a
-// parameters:
-//   columns = 96
-//   depth = 1
-//   dtype = f16
-//   threads = 128
-//   weights = e4m3fn
 // regenerate: lua5.4 gen/cli.lua render mla_dequant/rows target=sm_80 columns=96 depth=1 dtype=f16 threads=128 weights=e4m3fn
-
 
 #define MLAF_BF16 0
 // [39 more lines of tests/golden/mla_append/rows.cu]

@@ -1,17 +1,5 @@
 // Generated from templates/mla_gather_kv_b/aside.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_gather_kv_b_aside_a741bb92
-// parameters:
-//   dtype = bf16
-//   heads = 16
-//   layout = paged
-//   rank = 512
-//   rope = 64
-//   rotate = 1
-//   rows = 8
 // regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/aside target=sm_90a dtype=bf16 heads=16 layout=paged rank=512 rope=64 rotate=1 rows=8
-
 
 #define MLAF_BF16 1
 constexpr int LANES = 32;
@@ -36,7 +24,6 @@ constexpr int R = 512, ROPE = 64, THREADS = 256, TOKENS = 8;
 
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
 // [21 more lines of tests/golden/mla_gather_kv_b/mfma.hip]
-
 
 MLAF_DEV float tidy(float x) { return x == x ? x : not_a_number(); }
 // [7 more lines of tests/golden/mla_gather_kv_b/mfma.hip]

@@ -1,21 +1,5 @@
 // Generated from templates/mla_gather_kv_b/mfma.hip.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx90a
-// symbol: mlaf_mla_gather_kv_b_mfma_3574fd2a
-// parameters:
-//   blocks = 1
-//   dtype = f16
-//   heads = 8
-//   layout = fp8_ds_mla
-//   nope = 192
-//   rank = 256
-//   rope = 64
-//   rotate = 0
-//   stages = 1
-//   vdim = 256
-//   waves = 2
 // regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/mfma target=gfx90a blocks=1 dtype=f16 heads=8 layout=fp8_ds_mla nope=192 rank=256 rope=64 rotate=0 stages=1 vdim=256 waves=2
-
 
 #define MLAF_BF16 0
 constexpr int LANES = 64;
@@ -70,7 +54,6 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
   if (row < 0) return nan8();
   return load<word4>(a.cache + row + R + 16 + 16 * c);
 }
-
 
 MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
   const word4 x = rope8(a, row, c, scale);

@@ -1,13 +1,5 @@
 // Generated from templates/mla_index/logits.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_index_logits_7e40ad98
-// parameters:
-//   heads = 64
-//   part = 2048
-//   threads = 128
 // regenerate: lua5.4 gen/cli.lua render mla_index/logits target=sm_90a heads=64 part=2048 threads=128
-
 
 #define MLAF_BF16 0
 // [39 more lines of tests/golden/mla_append/rows.cu]

@@ -1,11 +1,5 @@
 // Generated from templates/mla_index/select.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_index_select_348ed8c9
-// parameters:
-//   threads = 1024
 // regenerate: lua5.4 gen/cli.lua render mla_index/select target=gfx942 threads=1024
-
 
 #define MLAF_BF16 0
 // [38 more lines of tests/golden/mla_gather_kv_b/mfma.hip]

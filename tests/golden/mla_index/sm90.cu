@@ -1,13 +1,5 @@
 // Generated from templates/mla_index/sm90.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_index_sm90_b784bdfa
-// parameters:
-//   groups = 2
-//   heads = 64
-//   part = 2048
 // regenerate: lua5.4 gen/cli.lua render mla_index/sm90 target=sm_90a groups=2 heads=64 part=2048
-
 
 #define MLAF_BF16 0
 // [64 more lines of tests/golden/mla_index/logits.cu]

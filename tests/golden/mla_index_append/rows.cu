@@ -1,15 +1,5 @@
 // Generated from templates/mla_index_append/rows.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_index_append_rows_b3ce39a2
-// parameters:
-//   dtype = bf16
-//   hadamard = 0
-//   heads = 64
-//   style = halves
-//   threads = 64
 // regenerate: lua5.4 gen/cli.lua render mla_index_append/rows target=sm_90a dtype=bf16 hadamard=0 heads=64 style=halves threads=64
-
 
 #define MLAF_BF16 1
 // [39 more lines of tests/golden/mla_gather_kv_b/aside.cu]

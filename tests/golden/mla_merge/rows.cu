@@ -1,15 +1,5 @@
 // Generated from templates/mla_merge/rows.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_merge_rows_98b922af
-// parameters:
-//   depth = 2
-//   dtype = bf16
-//   heads = 16
-//   threads = 128
-//   vdim = 128
 // regenerate: lua5.4 gen/cli.lua render mla_merge/rows target=sm_90a depth=2 dtype=bf16 heads=16 threads=128 vdim=128
-
 
 #define MLAF_BF16 1
 // [39 more lines of tests/golden/mla_gather_kv_b/aside.cu]

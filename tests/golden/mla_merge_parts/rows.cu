@@ -1,16 +1,5 @@
 // Generated from templates/mla_merge_parts/rows.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_merge_parts_rows_ee06047a
-// parameters:
-//   depth = 2
-//   dtype = bf16
-//   heads = 16
-//   parts = 4
-//   threads = 128
-//   vdim = 512
 // regenerate: lua5.4 gen/cli.lua render mla_merge_parts/rows target=sm_90a depth=2 dtype=bf16 heads=16 parts=4 threads=128 vdim=512
-
 
 #define MLAF_BF16 1
 // [39 more lines of tests/golden/mla_gather_kv_b/aside.cu]

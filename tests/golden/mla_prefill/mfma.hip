@@ -1,19 +1,5 @@
 // Generated from templates/mla_prefill/mfma_invariant.hip.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_prefill_mfma_invariant_e8fcab9c
-// parameters:
-//   causal = 1
-//   dtype = bf16
-//   heads = 16
-//   keys = 32
-//   nope = 128
-//   rope = 64
-//   stages = 2
-//   vdim = 128
-//   waves = 4
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/mfma_invariant target=gfx942 causal=1 dtype=bf16 heads=16 keys=32 nope=128 rope=64 stages=2 vdim=128 waves=4
-
 
 #define MLAF_BF16 1
 #define MLAF_CVT_BF16 0

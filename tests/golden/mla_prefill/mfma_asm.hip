@@ -1,17 +1,5 @@
 // Generated from templates/mla_prefill/mfma_asm.hip.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_prefill_mfma_asm_ac0be1b4
-// parameters:
-//   blocks = 1
-//   causal = 0
-//   dtype = f16
-//   heads = 8
-//   nope = 128
-//   rope = 0
-//   vdim = 128
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/mfma_asm target=gfx942 blocks=1 causal=0 dtype=f16 heads=8 nope=128 rope=0 vdim=128
-
 
 #pragma clang diagnostic ignored "-Winline-asm" // naming registers beyond the compiler's reach is the point
 #define MLAF_BF16 0
@@ -131,11 +119,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         : [av0] "+v"(av[0]), [av1] "+v"(av[1]), [av2] "+v"(av[2]), [av3] "+v"(av[3]) : [step_v] "s"(step_v) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
     aim_ends(1);
     asm volatile(
-        "global_load_dwordx4 v[108:111], %[ak0], off\n"
-        "v_lshl_add_u64 %[ak0], %[ak0], 0, %[step_k]\n"
-        "global_load_dwordx4 v[112:115], %[ak1], off\n"
-        "v_lshl_add_u64 %[ak1], %[ak1], 0, %[step_k]\n"
-        : [ak0] "+v"(ak[0]), [ak1] "+v"(ak[1]) : [step_k] "s"(step_k) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
+// [5 more lines of those above, with other numbers]
     aim_ends(2);
     const u32 q_place = base + 2 * K_BYTES + V_BYTES + 4096 * wave;
     {
@@ -181,12 +165,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "ds_read_b128 a[8:11], %[qr2]\n"
         "ds_read_b128 a[12:15], %[qr3]\n"
         "ds_write_b128 %[qw], v[48:51] offset:0\n"
-        "ds_write_b128 %[qw], v[56:59] offset:1024\n"
-        "ds_write_b128 %[qw], v[64:67] offset:2048\n"
-        "ds_write_b128 %[qw], v[72:75] offset:3072\n"
-        "ds_read_b128 a[16:19], %[qr0]\n"
-        "ds_read_b128 a[20:23], %[qr1]\n"
-        "ds_read_b128 a[24:27], %[qr2]\n"
+// [6 more lines of those above, with other numbers]
         "s_waitcnt lgkmcnt(14)\n"
         "ds_read_b128 a[28:31], %[qr3]\n"
         :  : [qw] "v"(qw), [qr0] "v"(qr[0]), [qr1] "v"(qr[1]), [qr2] "v"(qr[2]), [qr3] "v"(qr[3]) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
@@ -282,20 +261,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "v_max_f32 v156, v156, v157\n"
         "v_cmp_lt_f32 %[rise], %[slack], v156\n"
         "s_waitcnt vmcnt(0)\n"
-        "ds_write_b128 %[wk], v[132:135] offset:0\n"
-        "ds_write_b128 %[wk], v[136:139] offset:4352\n"
-        "v_subrev_u32 %[wk], %[kd], %[wk]\n"
-        "v_perm_b32 v148, v142, v140, %[lo]\n"
-        "v_perm_b32 v149, v146, v144, %[lo]\n"
-        "v_perm_b32 v150, v142, v140, %[hi]\n"
-        "v_perm_b32 v151, v146, v144, %[hi]\n"
-        "ds_write_b128 %[wv], v[148:151] offset:0\n"
-        "v_perm_b32 v152, v143, v141, %[lo]\n"
-        "v_perm_b32 v153, v147, v145, %[lo]\n"
-        "v_perm_b32 v154, v143, v141, %[hi]\n"
-        "v_perm_b32 v155, v147, v145, %[hi]\n"
-        "ds_write_b128 %[wv], v[152:155] offset:4096\n"
-        "v_add_u32 %[wv], %[vd2], %[wv]\n"
+// [14 more lines of those above, with other numbers]
         "ds_read_b128 v[84:87], %[ka] offset:0\n"
         "ds_read_b128 v[88:91], %[ka] offset:32\n"
         "ds_read_b128 v[92:95], %[ka] offset:64\n"
@@ -364,11 +330,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "v_exp_f32 v68, v68\n"
         "v_exp_f32 v69, v69\n"
         "s_waitcnt lgkmcnt(3)\n"
-        "v_mfma_f32_32x32x8_f16 v[44:59], v[100:101], a[16:17], v[44:59]\n"
-        "v_add_f32 v160, v160, v66\n"
-        "v_add_f32 v160, v160, v67\n"
-        "v_cvt_f16_f32 v66, v66\n"
-        "v_cvt_f16_f32 v67, v67\n"
+// [5 more lines of those above, with other numbers]
         "ds_read_b128 v[108:111], %[va] offset:0\n"
         "v_pack_b32_f16 v79, v66, v67\n"
         "v_exp_f32 v70, v70\n"
@@ -506,14 +468,7 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         }
         {
     asm volatile(
-        "global_load_dwordx4 v[132:135], %[ak0], off\n"
-        "v_lshl_add_u64 %[ak0], %[ak0], 0, %[step_k]\n"
-        "global_load_dwordx4 v[136:139], %[ak1], off\n"
-        "v_lshl_add_u64 %[ak1], %[ak1], 0, %[step_k]\n"
-        "global_load_dwordx2 v[140:141], %[av0], off\n"
-        "v_lshl_add_u64 %[av0], %[av0], 0, %[step_v]\n"
-// [3 more times the 2 lines above, with other numbers]
-        : [ak0] "+v"(ak[0]), [ak1] "+v"(ak[1]), [av0] "+v"(av[0]), [av1] "+v"(av[1]), [av2] "+v"(av[2]), [av3] "+v"(av[3]) : [step_k] "s"(step_k), [step_v] "s"(step_v) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
+// [8 more lines of those above, with other numbers]
     asm volatile(
         "v_add_u32 %[va], %[vd], %[va]\n"
         "ds_read_b128 v[108:111], %[va] offset:0\n"
@@ -569,27 +524,9 @@ mlaf_mla_prefill_mfma_asm_ac0be1b4(mlaf_prefill_kernel_args a) {
         "s_waitcnt lgkmcnt(0)\n"
         "s_barrier\n"
         "s_waitcnt vmcnt(0)\n"
-        "ds_write_b128 %[wk], v[132:135] offset:0\n"
-        "ds_write_b128 %[wk], v[136:139] offset:4352\n"
-        "v_subrev_u32 %[wk], %[kd], %[wk]\n"
-        "v_perm_b32 v148, v142, v140, %[lo]\n"
-        "v_perm_b32 v149, v146, v144, %[lo]\n"
-        "v_perm_b32 v150, v142, v140, %[hi]\n"
-        "v_perm_b32 v151, v146, v144, %[hi]\n"
-        "ds_write_b128 %[wv], v[148:151] offset:0\n"
-        "v_perm_b32 v152, v143, v141, %[lo]\n"
-        "v_perm_b32 v153, v147, v145, %[lo]\n"
-        "v_perm_b32 v154, v143, v141, %[hi]\n"
-        "v_perm_b32 v155, v147, v145, %[hi]\n"
-        "ds_write_b128 %[wv], v[152:155] offset:4096\n"
-        "v_add_u32 %[wv], %[vd2], %[wv]\n"
+// [14 more lines of those above, with other numbers]
         "global_load_dwordx4 v[132:135], %[ak0], off\n"
-        "v_lshl_add_u64 %[ak0], %[ak0], 0, %[step_k]\n"
-        "global_load_dwordx4 v[136:139], %[ak1], off\n"
-        "v_lshl_add_u64 %[ak1], %[ak1], 0, %[step_k]\n"
-        "global_load_dwordx2 v[140:141], %[av0], off\n"
-        "v_lshl_add_u64 %[av0], %[av0], 0, %[step_v]\n"
-// [3 more times the 2 lines above, with other numbers]
+// [6 more lines of those above, with other numbers]
         : [wk] "+v"(wk), [wv] "+v"(wv), [ak0] "+v"(ak[0]), [ak1] "+v"(ak[1]), [av0] "+v"(av[0]), [av1] "+v"(av[1]), [av2] "+v"(av[2]), [av3] "+v"(av[3]) : [kd] "s"(kd), [lo] "s"(lo), [hi] "s"(hi), [vd2] "s"(vd2), [step_k] "s"(step_k), [step_v] "s"(step_v) : "memory", "vcc", "scc", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95");
       turn();
     }

@@ -1,12 +1,5 @@
 // Generated from templates/mla_prefill/mma_invariant.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_prefill_mma_invariant_cb385862
-// parameters:
-// [8 more lines of tests/golden/mla_prefill/mfma.hip]
-//   warps = 4
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/mma_invariant target=sm_90a causal=1 dtype=bf16 heads=16 keys=32 nope=128 rope=64 stages=2 vdim=128 warps=4
-
 
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]

@@ -1,19 +1,5 @@
 // Generated from templates/mla_prefill/mma_fp8.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_prefill_mma_fp8_db71ec8f
-// parameters:
-//   causal = 1
-//   dtype = bf16
-//   heads = 8
-//   inputs = 1
-//   keys = 32
-//   nope = 192
-//   rope = 64
-//   vdim = 256
-//   warps = 8
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/mma_fp8 target=sm_90a causal=1 dtype=bf16 heads=8 inputs=1 keys=32 nope=192 rope=64 vdim=256 warps=8
-
 
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]

@@ -1,19 +1,5 @@
 // Generated from templates/mla_prefill/sm90.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_prefill_sm90_c23faa89
-// parameters:
-//   causal = 1
-//   dtype = bf16
-//   heads = 16
-//   keys = 128
-//   nope = 128
-//   pair = 2
-//   room = 20
-//   rope = 64
-//   vdim = 128
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90 target=sm_90a causal=1 dtype=bf16 heads=16 keys=128 nope=128 pair=2 room=20 rope=64 vdim=128
-
 
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]

@@ -1,18 +1,5 @@
 // Generated from templates/mla_prefill/sm90_fp8.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_prefill_sm90_fp8_2839f818
-// parameters:
-//   causal = 0
-//   dtype = f16
-//   heads = 3
-//   inputs = 1
-//   nope = 192
-//   room = 20
-//   rope = 64
-//   vdim = 128
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90_fp8 target=sm_90a causal=0 dtype=f16 heads=3 inputs=1 nope=192 room=20 rope=64 vdim=128
-
 
 #define MLAF_BF16 0
 // [templates/lib/cuda.h]
@@ -61,11 +48,7 @@ MLAF_DEV void wgmma_bytes_ss(float (&d)[64], u32 a, u32 b, bool accumulate) {
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(HI));
 }
 template <u32 HI = SWIZZLE_128>
-MLAF_DEV void wgmma_bytes_rs(float (&d)[32], const u32 (&a)[4], u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %37, 0;\nmov.b64 b, {%36, %38};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+// [5 more lines of those above, with other numbers]
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
     "{%32, %33, %34, %35}, b, p, 1, 1;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
@@ -73,14 +56,7 @@ MLAF_DEV void wgmma_bytes_rs(float (&d)[32], const u32 (&a)[4], u32 b, bool accu
       "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
       "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(HI));
-}
-template <u32 HI = SWIZZLE_128>
-MLAF_DEV void wgmma_bytes_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %34, 0;\nmov.b64 b, {%33, %35};\n"
-    "mov.b64 a, {%32, %35};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+// [8 more lines of those above, with other numbers]
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
     "a, b, p, 1, 1;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),

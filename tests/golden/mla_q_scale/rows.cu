@@ -1,15 +1,5 @@
 // Generated from templates/mla_q_scale/rows.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_scale_rows_29c59b70
-// parameters:
-//   depth = 1
-//   dtype = bf16
-//   heads = 16
-//   qdim = 192
-//   threads = 256
 // regenerate: lua5.4 gen/cli.lua render mla_q_scale/rows target=sm_90a depth=1 dtype=bf16 heads=16 qdim=192 threads=256
-
 
 #define MLAF_BF16 1
 // [39 more lines of tests/golden/mla_gather_kv_b/aside.cu]

@@ -1,18 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_absorb_dot_fp8_426986f1
-// parameters:
-//   cols = 16
-//   depth = 8
-//   dtype = f16
-//   nope = 64
-//   pass = 4
-//   rank = 256
-//   rope = 32
-//   style = halves
-//   threads = 128
-//   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/dot_fp8 target=sm_90a cols=16 depth=8 dtype=f16 nope=64 pass=4 rank=256 rope=32 style=halves threads=128 weights=1
 
 #define MLAF_BF16 0

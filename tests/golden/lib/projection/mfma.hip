@@ -1,20 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_q_b_mfma_fp8_f0df10ae
-// parameters:
-//   blocks = 1
-//   depth = 4
-//   dtype = bf16
-//   heads = 16
-//   nope = 128
-//   norm = 1
-//   parts = 1
-//   pass = 16
-//   q_rank = 1536
-//   rope = 64
-//   waves = 8
-//   weights = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/mfma_fp8 target=gfx942 blocks=1 depth=4 dtype=bf16 heads=16 nope=128 norm=1 parts=1 pass=16 q_rank=1536 rope=64 waves=8 weights=2
 
 #define MLAF_BF16 1
@@ -32,12 +16,7 @@ constexpr int TILES = (OUTER + TILE - 1) / TILE;
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
-  }
-}
-// [templates/lib/projection/one_trip.h]
-constexpr int TILE_BLOCKS = 1;
-
-struct share {
+// [6 more lines of tests/golden/lib/projection/stay.hip, with other numbers]
 // [5 more lines of templates/lib/projection/parts.h]
 }
 constexpr int BLOCKS = 1, GROUPS = 1; // GROUPS: of 16 tokens
@@ -51,7 +30,6 @@ static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/ke
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_q_b_mfma_fp8_f0df10ae_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     16, 0, 0, {0, 0}, 0, {}};
-
 
 template <int PAIR>
 MLAF_DEV void decode2(u32 codes, float& a, float& b) {

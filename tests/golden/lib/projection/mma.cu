@@ -1,18 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_absorb_mma_fp8_e77f742f
-// parameters:
-//   cols = 2
-//   dtype = bf16
-//   nope = 256
-//   pass = 16
-//   rank = 512
-//   rope = 64
-//   stages = 3
-//   style = halves
-//   ways = 8
-//   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/mma_fp8 target=sm_90a cols=2 dtype=bf16 nope=256 pass=16 rank=512 rope=64 stages=3 style=halves ways=8 weights=1
 
 #define MLAF_BF16 1
@@ -56,7 +42,6 @@ MLAF_DEV void copy_step(const mlaf_projection_kernel_args& a, const place& p, i6
   }
 // [7 more lines of templates/lib/projection/mma.h]
 }
-
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_absorb_mma_fp8_e77f742f(const mlaf_projection_scaled_args a) {
   extern __shared__ __align__(128) char memory[];

@@ -1,24 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_b_ring_fp8_append_86520baa
-// parameters:
-//   append = 1
-//   append_norm = 1
-//   append_style = 0
-//   dtype = bf16
-//   heads = 16
-//   nope = 128
-//   norm = 1
-//   pass = 64
-//   per_sm = 1
-//   q_rank = 1536
-//   rank = 512
-//   rope = 64
-//   rows = 192
-//   split = 1
-//   ways = 1
-//   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/ring_fp8_append target=sm_90a append=1 append_norm=1 append_style=0 dtype=bf16 heads=16 nope=128 norm=1 pass=64 per_sm=1 q_rank=1536 rank=512 rope=64 rows=192 split=1 ways=1 weights=1
 
 #define MLAF_BF16 1
@@ -116,7 +96,6 @@ MLAF_DEV void multiply_pass(const mlaf_projection_scaled_args& args, char* memor
     for (int j = 0; j < TOKENS / 8; j++)
 #pragma unroll
 // [12 more lines of templates/lib/projection/ring_fp8.h]
-
 
 MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int warp,
 // [14 more lines of templates/lib/projection/load_pass.h]

@@ -1,18 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_q_b_staged_b888127d
-// parameters:
-//   blocks = 4
-//   depth = 4
-//   dtype = bf16
-//   heads = 16
-//   nope = 128
-//   norm = 1
-//   parts = 2
-//   pass = 64
-//   q_rank = 1536
-//   rope = 64
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/staged target=gfx942 blocks=4 depth=4 dtype=bf16 heads=16 nope=128 norm=1 parts=2 pass=64 q_rank=1536 rope=64
 
 #define MLAF_BF16 1

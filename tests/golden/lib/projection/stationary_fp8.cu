@@ -1,18 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_absorb_stationary_fp8_5ec706a7
-// parameters:
-//   dtype = bf16
-//   nope = 128
-//   pass = 64
-//   per_sm = 1
-//   rank = 512
-//   rope = 64
-//   rows = 128
-//   style = pairs
-//   ways = 2
-//   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stationary_fp8 target=sm_90a dtype=bf16 nope=128 pass=64 per_sm=1 rank=512 rope=64 rows=128 style=pairs ways=2 weights=1
 
 #define MLAF_BF16 1

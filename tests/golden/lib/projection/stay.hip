@@ -1,15 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_q_absorb_stay_133727e9
-// parameters:
-//   dtype = f16
-//   nope = 64
-//   parts = 4
-//   rank = 512
-//   rope = 32
-//   style = halves
-//   waves = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stay target=gfx942 dtype=f16 nope=64 parts=4 rank=512 rope=32 style=halves waves=2
 
 #define MLAF_BF16 0
@@ -30,7 +19,6 @@ constexpr int ANGLES = 8;      // of an item
 
 MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool narrow) {
 // [11 more lines of templates/lib/projection/turn.h]
-
 
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
 // [22 more lines of templates/lib/projection/turn.h]

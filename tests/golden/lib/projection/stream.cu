@@ -1,20 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_absorb_stream_e263c474
-// parameters:
-//   depth = 2
-//   dtype = bf16
-//   land = registers
-//   nope = 128
-//   pass = 8
-//   per_sm = 3
-//   rank = 512
-//   rope = 64
-//   rows = 64
-//   split = 1
-//   style = pairs
-//   warps = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stream target=sm_90a depth=2 dtype=bf16 land=registers nope=128 pass=8 per_sm=3 rank=512 rope=64 rows=64 split=1 style=pairs warps=2
 
 #define MLAF_BF16 1
@@ -31,7 +15,6 @@ constexpr int MT = TILE / 16, NT = TOKENS / 8, CHUNKS = 4, STEPS = 2; // of a bl
 constexpr int RUN = 1, DEPTH = 2, AHEAD = 2; // RUN: chunks that a warp takes in a row
 constexpr int LOADS = 8; // of 16 bytes of a lane and chunk
 
-
 MLAF_DEV word4 load_x(const void* p) {
 // [8 more lines of templates/lib/projection/lanes.h]
 };
@@ -39,7 +22,6 @@ struct lane_place {
   const char *w, *x[NT];
   i64 w_step; // bytes between two of its loads of a chunk
 // [5 more lines of templates/lib/projection/lanes.h]
-
 
 struct weights {
   word4 of[LOADS];
@@ -63,7 +45,6 @@ MLAF_DEV void multiply(const weights& w, inputs& x, sums_of_warp& s) {
   for (int m = 0; m < MT; m++) {
     u32 of[8];
 // [11 more lines of templates/lib/projection/stream.h]
-
 
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
 // [20 more lines of tests/golden/lib/projection/stationary_fp8.cu]

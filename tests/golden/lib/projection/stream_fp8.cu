@@ -1,15 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_absorb_stream_fp8_d750f8d9
-// parameters:
-//   depth = 4
-//   dtype = bf16
-//   nope = 128
-//   pass = 8
-//   rank = 512
-// [5 more lines of tests/golden/lib/projection/stream.cu]
-//   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stream_fp8 target=sm_90a depth=4 dtype=bf16 nope=128 pass=8 rank=512 rope=64 rows=64 split=1 style=pairs warps=2 weights=1
 
 #define MLAF_BF16 1
@@ -26,7 +15,6 @@ constexpr int MT = TILE / 16, NT = TOKENS / 8, CHUNK = 32, CHUNKS = 4, STEPS = 2
 constexpr int RUN = 1, DEPTH = 2, AHEAD = 2; // CHUNKS of a block, STEPS of a warp, RUN in a row
 constexpr int LOADS = 8, PARTS = CHUNK / 32; // loads of a lane and chunk; of x, 8 values each
 constexpr int SCALES = 1, SCALES_AT = 4352; // of a chunk; where they begin
-
 
 MLAF_DEV word4 load_x(const void* p) {
 // [17 more lines of tests/golden/lib/projection/stream.cu]
@@ -54,7 +42,6 @@ MLAF_DEV void ask_weights(const mlaf_projection_scaled_args& a, const lane_place
     const float scale = scales[0];
 #pragma unroll
 // [11 more lines of templates/lib/projection/stream_fp8.h]
-
 
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
 // [20 more lines of tests/golden/lib/projection/stationary_fp8.cu]

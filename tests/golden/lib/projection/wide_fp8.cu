@@ -1,16 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_b_wide_fp8_1f6eea79
-// parameters:
-//   dtype = bf16
-//   heads = 16
-//   nope = 128
-//   norm = 1
-//   q_rank = 1536
-//   rope = 64
-//   split = 2
-//   weights = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/wide_fp8 target=sm_90a dtype=bf16 heads=16 nope=128 norm=1 q_rank=1536 rope=64 split=2 weights=2
 
 #define MLAF_BF16 1
@@ -33,30 +21,13 @@ struct __align__(64) mlaf_tensor_map {
 MLAF_DEV void wgmma_rs(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
 // [40 more lines of tests/golden/mla_prefill/sm90.cu]
 MLAF_DEV void wgmma_rs(float (&d)[80], const u32 (&a)[4], u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %85, 0;\nmov.b64 b, {%84, %86};\n"
-    "wgmma.mma_async.sync.aligned.m64n160k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63,"
+// [7 more lines of tests/golden/lib/projection/ring_absorb.cu, with other numbers]
     "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79}, "
     "{%80, %81, %82, %83}, b, p, 1, 1, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
 // [8 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
       "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79])
-    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
-}
-template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss(float (&d)[80], u32 a, u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %82, 0;\nmov.b64 b, {%81, %83};\n"
-    "mov.b64 a, {%80, %84};\n"
-    "wgmma.mma_async.sync.aligned.m64n160k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63,"
+// [12 more lines of tests/golden/lib/projection/ring_absorb.cu, with other numbers]
     "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79}, "
     "a, b, p, 1, 1, 0, 0;\n}"
 // [9 more lines of tests/golden/lib/projection/ring_absorb.cu]
@@ -76,25 +47,13 @@ MLAF_DEV void wgmma_rs(float (&d)[112], const u32 (&a)[4], u32 b, bool accumulat
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
 // [12 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
       "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111])
-    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
-}
-template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss(float (&d)[112], u32 a, u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %114, 0;\nmov.b64 b, {%113, %115};\n"
-    "mov.b64 a, {%112, %116};\n"
-    "wgmma.mma_async.sync.aligned.m64n224k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+// [9 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
 // [5 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
     "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111}, "
     "a, b, p, 1, 1, 0, 0;\n}"
 // [11 more lines of tests/golden/lib/projection/ring_absorb.cu]
       "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95]),
-      "+f"(d[96]), "+f"(d[97]), "+f"(d[98]), "+f"(d[99]), "+f"(d[100]), "+f"(d[101]), "+f"(d[102]), "+f"(d[103]),
-      "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111])
-    : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
-}
-template <u32 B_HI = SWIZZLE_128>
+// [5 more lines of tests/golden/mla_decode/sm90_many.cu, with other numbers]
 MLAF_DEV void wgmma_rs(float (&d)[128], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
     "setp.ne.b32 p, %133, 0;\nmov.b64 b, {%132, %134};\n"
@@ -105,11 +64,7 @@ MLAF_DEV void wgmma_rs(float (&d)[128], const u32 (&a)[4], u32 b, bool accumulat
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
 // [18 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
 MLAF_DEV void wgmma_ss(float (&d)[128], u32 a, u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %130, 0;\nmov.b64 b, {%129, %131};\n"
-    "mov.b64 a, {%128, %132};\n"
-    "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+// [5 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
 // [7 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
     "a, b, p, 1, 1, 0, 0;\n}"
 // [11 more lines of tests/golden/lib/projection/ring_absorb.cu]

@@ -1,26 +1,5 @@
 // Generated from templates/mla_decode/mfma_reg.hip.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx950
-// symbol: mlaf_mla_decode_mfma_reg_5b93919c
-// parameters:
-//   blocks = 2
-//   causal = 1
-//   dtype = f16
-//   heads = 20
-//   kvload = temporal
-//   page_size = 1
-//   psplit = 1
-//   q_len = 3
-//   qsrc = lds
-//   rank = 256
-//   rescale = lazy
-//   rope = 32
-//   schedule = fitted
-//   tile = 16
-//   waves = 4
 // regenerate: lua5.4 gen/cli.lua render mla_decode/mfma_reg target=gfx950 blocks=2 causal=1 dtype=f16 heads=20 kvload=temporal page_size=1 psplit=1 q_len=3 qsrc=lds rank=256 rescale=lazy rope=32 schedule=fitted tile=16 waves=4
-
-
 
 #define MLAF_BF16 0
 #define MLAF_CVT_BF16 1
@@ -30,16 +9,7 @@
 // [templates/lib/number.h]
 // [templates/lib/mfma.h]
 // [templates/mla_decode/lib/args.h]
-// [templates/mla_decode/lib/grid.h]
-// [templates/mla_decode/lib/paging.h]
-#define FIT_FIXED 64
-#define FIT_CUT 176
-#define FIT_PACE 40
-#define FIT_LEAST 256
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [10 more lines of tests/golden/mla_decode/mfma_lds.hip, with other numbers]
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_decode_mfma_reg_5b93919c_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 8, 0, 1, {0, 0}, 0, {}};
 // [templates/mla_decode/lib/fit_wave.h]
@@ -119,7 +89,6 @@ MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const piece& to, int b, int i, 
 // [19 more lines of templates/mla_decode/mfma_reg.hip.in]
 #pragma unroll
 // [9 more lines of templates/mla_decode/mfma_reg.hip.in]
-
 
       const bool fresh = t == begin + TILE * wave + step;
       u32x2 p[BLOCKS][SUBS][PSPLIT];
