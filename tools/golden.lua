@@ -91,7 +91,7 @@ local function template_places(loader, template)
   return places
 end
 
-local FOLDED_LEAST = 6 -- lines
+local FOLDED_LEAST = 4 -- lines
 
 -- The longest run of lines from i on that one of the places has, and where. Runs of the text itself end before i.
 local function longest_run(places, lines, i)

@@ -9,9 +9,9 @@ constexpr int LANES = 64, THREADS = 512, WAVES = 8;
 constexpr int DEPTH = 2048 / THREADS; // loads in flight: lists of 2048 are in registers as a whole
 // [16 more lines of templates/index_lists.cu.in]
 };
-
-struct list {
-// [29 more lines of templates/index_lists.cu.in]
+// [3 more lines of templates/index_lists.cu.in]
+  int n;
+// [27 more lines of templates/index_lists.cu.in]
 MLAF_DEV entries read_entries(const list& x, int k, int to, int step) {
   entries e;
 #pragma unroll

@@ -5,14 +5,12 @@
 // [45 more lines of tests/golden/lib/projection/mma.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_2d2c92e4_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 66816, {2, 1, 1},
-// [5 more lines of tests/golden/lib/projection/stationary_fp8.cu, with other numbers]
+// [3 more lines of tests/golden/lib/projection/stationary_fp8.cu, with other numbers]
   mlaf_projection_kernel_args a;
   mlaf_tensor_map w, x;
 // [8 more lines of tests/golden/lib/projection/stationary_fp8.cu]
 MLAF_DEV void wgmma_rs(float (&d)[16], const u32 (&a)[4], u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %21, 0;\nmov.b64 b, {%20, %22};\n"
-    "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16\n{"
+// [3 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
     "{%16, %17, %18, %19}, b, p, 1, 1, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
@@ -49,9 +47,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 #pragma unroll
     for (int k = 0; k < 4; k++) v[k] *= factor;
     word2 y;
-    y.x = pack2(v[0], v[1]), y.y = pack2(v[2], v[3]);
-    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), y);
-  }
+// [3 more lines of templates/lib/projection/sums.h]
 }
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = 63488, EMPTY_AT = FULL_AT + 8 * STAGES;

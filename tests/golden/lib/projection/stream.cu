@@ -24,10 +24,7 @@ struct lane_place {
 // [5 more lines of templates/lib/projection/lanes.h]
 
 struct weights {
-  word4 of[LOADS];
-};
-struct inputs {
-  word4 of[NT];
+// [4 more lines of templates/lib/projection/stream.h]
 };
 
 MLAF_DEV void ask_weights(const mlaf_projection_kernel_args& a, const lane_place& l, int step, weights& w) {
@@ -36,9 +33,7 @@ MLAF_DEV void ask_weights(const mlaf_projection_kernel_args& a, const lane_place
 #pragma unroll
 // [6 more lines of templates/lib/projection/stream.h]
 }
-
-MLAF_DEV u32 join_lo(u32 a, u32 b) { return __byte_perm(a, b, 0x5410); }
-MLAF_DEV u32 join_hi(u32 a, u32 b) { return __byte_perm(a, b, 0x7632); }
+// [3 more lines of templates/lib/projection/stream.h]
 
 MLAF_DEV void multiply(const weights& w, inputs& x, sums_of_warp& s) {
 #pragma unroll
@@ -53,9 +48,7 @@ extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_e26
   extern __shared__ __align__(128) char memory[];
   if (!FIRST_OF_LAYER) let_next_launch_start();
   const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
-  const int rank = (int)(my_block() % SPLIT);
-  const place p = place_of(a, my_block() / SPLIT);
-  float* const sums = (float*)memory;
+// [3 more lines of templates/lib/projection/stream_kernel.h]
   lane_place l;
   l.first = warp * RUN;
   l.w_step = a.w_row;

@@ -5,9 +5,7 @@
 // [45 more lines of tests/golden/lib/projection/mma.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stream_fp8_d750f8d9_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 4368, {1, 1, 1},
-    81, 0, 0, {0, 0}, 0, {}};
-
-constexpr int INNER = 128, OUTER = 512, TOKENS = 8, TILE = 64, WAYS = 2, SPLIT = 1;
+// [3 more lines of tests/golden/lib/projection/stream.cu, with other numbers]
 // [102 more lines of tests/golden/lib/projection/stream.cu]
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
 // [45 more lines of tests/golden/lib/projection/dot.cu]
@@ -22,9 +20,7 @@ MLAF_DEV word4 load_x(const void* p) {
 typedef word2 codes;
 // [12 more lines of templates/lib/projection/stream_fp8.h]
 };
-
-MLAF_DEV void ask_weights(const mlaf_projection_scaled_args& a, const lane_place& l, int step, weights& w) {
-  const int chunk = chunk_of(l, step);
+// [3 more lines of templates/lib/projection/stream_fp8.h]
   const char* const from = l.w + chunk * (CHUNK * a.w_row);
 #pragma unroll
 // [9 more lines of templates/lib/projection/stream_fp8.h]
@@ -36,9 +32,7 @@ MLAF_DEV void ask_weights(const mlaf_projection_scaled_args& a, const lane_place
 // [5 more lines of templates/lib/projection/stream_fp8.h]
                        sums_of_warp& s) {
 #pragma unroll
-  for (int m = 0; m < MT; m++) {
-    u32 a[2 * PARTS][4];
-    operands_of(a, w, m);
+// [3 more lines of templates/lib/projection/stream_fp8.h]
     const float scale = scales[0];
 #pragma unroll
 // [11 more lines of templates/lib/projection/stream_fp8.h]
@@ -51,15 +45,11 @@ extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_fp8
 // [5 more lines of tests/golden/lib/projection/stream.cu]
   float* const scales = (float*)(memory + SCALES_AT);
   lane_place l;
-  l.first = warp * RUN;
-  l.w_step = a.w_row;
-  const int output = OUTER % TILE == 0 || p.first + 8 * g < OUTER ? p.first + 8 * g : OUTER - 8; // whose sums nobody writes
+// [3 more lines of tests/golden/lib/projection/stream.cu]
   l.w = p.w + (rank * (CHUNKS * CHUNK) + 8 * t) * a.w_row + output;
 
   weights w[DEPTH];
-#pragma unroll
-  for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
-  lay_scales(a, p, rank, scales);
+// [3 more lines of templates/lib/projection/stream_kernel.h]
   __syncthreads();
   wait_for_previous_launch();
 // [8 more lines of tests/golden/lib/projection/stream.cu]

@@ -6,15 +6,13 @@
 #define MLAF_MFMA_K32 1
 #define MLAF_XCDS 8
 // [templates/lib/wave.h]
-// [templates/lib/number.h]
-// [templates/lib/mfma.h]
-// [templates/mla_decode/lib/args.h]
-// [10 more lines of tests/golden/mla_decode/mfma_lds.hip, with other numbers]
+// [3 more lines of tests/golden/mla_decode/combine_values_wave.hip]
+// [templates/mla_decode/lib/grid.h]
+// [5 more lines of tests/golden/mla_decode/mfma_lds.hip, with other numbers]
+// [4 more lines of tests/golden/mla_decode/mfma_lds.hip]
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_decode_mfma_reg_5b93919c_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 8, 0, 1, {0, 0}, 0, {}};
-// [templates/mla_decode/lib/fit_wave.h]
-
-constexpr int H = 20, Q_LEN = 3, R = 256, ROPE = 32, PAGE = 1;
+// [3 more lines of tests/golden/mla_decode/mfma_lds.hip, with other numbers]
 constexpr bool CAUSAL = 1, LAZY = 1, NT = 0;
 constexpr bool Q_IN_LDS = 1, WHOLE_PAGES = 0;
 constexpr int WAVES = 4, BLOCKS = 2, ROWS = 16 * BLOCKS, TILE = 16, SUBS = 1, PSPLIT = 1;
@@ -62,10 +60,7 @@ MLAF_DEV void write_lse(const mlaf_decode_args& a, const piece& to, int row, flo
           const u32 d = at / (8 * STRIP) * 32 + half * STRIP * 8 + at % (8 * STRIP);
           write_o(a, to, 16 * b + row, 128 * j + d, x);
         }
-        __syncthreads();
-      }
-  }
-}
+// [4 more lines of templates/mla_decode/mfma_reg/finish.h]
 
 MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const piece& to, int b, int i, int lane) {
   const int row = smaller(16 * b + (lane & 15), to.rows - 1);
@@ -76,10 +71,7 @@ MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const piece& to, int b, int i, 
   if (Q_IN_LDS) {
     for (int i = wave; i < BLOCKS * NK; i += WAVES) *(u32x4*)(lds + 1024 * i + 16 * lane) = load_q(a, to, i / NK, i % NK, lane);
     __syncthreads();
-  } else {
-#pragma unroll
-    for (int b = 0; b < BLOCKS; b++)
-#pragma unroll
+// [4 more lines of templates/mla_decode/mfma_reg.hip.in]
       for (int i = 0; i < NK; i++) q[b][Q_IN_LDS ? 0 : i] = load_q(a, to, b, i, lane);
   }
 // [26 more lines of templates/mla_decode/mfma_reg.hip.in]
@@ -91,11 +83,9 @@ MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const piece& to, int b, int i, 
 // [9 more lines of templates/mla_decode/mfma_reg.hip.in]
 
       const bool fresh = t == begin + TILE * wave + step;
-      u32x2 p[BLOCKS][SUBS][PSPLIT];
-#pragma unroll
-      for (int b = 0; b < BLOCKS; b++) softmax(s[b], a.scale_log2e, limit[b] - (t - step), fresh, lane, row[b], o[b], p[b]);
-#pragma unroll
-// [15 more lines of templates/mla_decode/mfma_reg.hip.in]
+// [4 more lines of templates/mla_decode/mfma_reg.hip.in]
+      for (int u = 0; u < SUBS; u++)
+// [14 more lines of templates/mla_decode/mfma_reg.hip.in]
   const mlaf_decode_args last = arguments_again();
   if (__builtin_expect(to.n == 0, 0)) refuse_piece(last, to, 64 * wave + lane);
   else finish(last, to, lds, lane, wave, row, o);
@@ -106,21 +96,13 @@ extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256),
 mlaf_mla_decode_mfma_reg_5b93919c(mlaf_decode_args a) {
   __shared__ __attribute__((aligned(16))) char lds[35328];
   const int wave = uniform(thread_id() >> 6);
-  piece x;
-  asked q;
-  walk w = begin_walk(a, thread_id() & 63, q);
-  mlaf_decode_args now = a;
+// [4 more lines of templates/mla_decode/mfma_reg/kernel.h]
   bool whole = first_piece(thread_id() & 63, q, w, x);
 #pragma nounroll
-  while (true) {
-    int thread = thread_id(), mine = wave;
-    asm volatile("" : "+v"(thread), "+s"(mine)); // what follows from them is computed anew: else it occupies registers
+// [3 more lines of templates/mla_decode/mfma_reg/kernel.h]
     if (!whole) {
       if (w.next < 0 || !next_piece(w, x)) break;
-      now = arguments_kept();
-    }
-    work_on(now, x, lds, thread & 63, mine);
-    if (w.next < 0) break;
+// [4 more lines of templates/mla_decode/mfma_reg/kernel.h]
     whole = false;
     forget(q, now);
   }
