@@ -183,8 +183,9 @@ end
 
 -- Lines of a preamble that say what its command says, too: a golden keeps where it is from and that command.
 local function said_again(line)
-  return line:find("^// template_hash: ") or line:find("^// target: ") or line:find("^// symbol: ") or line:find("^// parameters:$")
-    or line:find("^//   %S+ = ")
+  for _, said in ipairs({ "template_hash: ", "target: ", "symbol: ", "parameters:$", "  %S+ = " }) do
+    if line:find("^// " .. said) then return true end
+  end
 end
 
 -- Texts of all goldens by file: what the generator made of the templates. Longer runs of lines that a template has as they are,

@@ -1,5 +1,4 @@
 /* The code-object cache: hits without a compiler, damage healed, faults of the disk survived, one compile per key. */
-#include <errno.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <sys/mount.h>

@@ -2,11 +2,7 @@
 #pragma once
 
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cmocka_all.h"
 #include "db/db.h"

@@ -210,8 +210,7 @@ static void as_text_1(char *text) {
   *to = 0;
 }
 
-TEST(nothing_is_lost) {
-  const db_dir *d = *state;
+TEST_OF(nothing_is_lost, const db_dir *d) {
   char other[128];
   mlaf_err err = {0};
   size_t findings = 0;
@@ -259,8 +258,7 @@ TEST(nothing_is_lost) {
 }
 
 /* Each choice answers for its own problem, and each family for its neighbours, as the old columns had it. */
-TEST(choices_answer_as_before) {
-  const db_dir *d = *state;
+TEST_OF(choices_answer_as_before, const db_dir *d) {
   sqlite3_stmt *s = NULL;
   raw r;
   int n = 0, near = 0;
@@ -311,8 +309,7 @@ TEST(choices_answer_as_before) {
 }
 
 /* A neighbour is of the same operation. */
-TEST(another_operation_is_no_neighbour) {
-  const db_dir *d = *state;
+TEST_OF(another_operation_is_no_neighbour, const db_dir *d) {
   mlaf_err err;
   raw r;
   make_real(d->path);
@@ -351,8 +348,7 @@ TEST(another_operation_is_no_neighbour) {
 static void note_line(void *user, const char *line) { mlaf_text_fmt(user, "%s\n", line); }
 
 /* Rows that were damaged before are damaged afterwards, and no others. */
-TEST(damage_stays_damage) {
-  const db_dir *d = *state;
+TEST_OF(damage_stays_damage, const db_dir *d) {
   mlaf_text said = MLAF_TEXT_INIT(1 << 16);
   size_t findings = 0;
   mlaf_err err;
@@ -375,8 +371,7 @@ TEST(damage_stays_damage) {
 }
 
 /* For reading alone it is brought forward in memory, and the file stays what it was. */
-TEST(a_reader_leaves_the_file_alone) {
-  const db_dir *d = *state;
+TEST_OF(a_reader_leaves_the_file_alone, const db_dir *d) {
   mlaf_db *db;
   mlaf_err err;
   raw r;
@@ -398,8 +393,7 @@ TEST(a_reader_leaves_the_file_alone) {
 }
 
 /* All or nothing, whenever it is interrupted. */
-TEST(killed_while_it_migrates) {
-  const db_dir *d = *state;
+TEST_OF(killed_while_it_migrates, const db_dir *d) {
   killing k = killing_begin(12, 5, 60000);
   int old = 0;
   make_thousand(d->path);
@@ -436,8 +430,7 @@ TEST(killed_while_it_migrates) {
   free(before);
 }
 
-TEST(schema_1_is_brought_forward) {
-  const db_dir *d = *state;
+TEST_OF(schema_1_is_brought_forward, const db_dir *d) {
   mlaf_db *db;
   mlaf_err err;
   raw r;
@@ -500,8 +493,7 @@ static void has(mlaf_db *db, size_t wanted) {
 static void has_lists(mlaf_db *db) { has(db, 2); }
 static void has_choices(mlaf_db *db) { has(db, 0); }
 
-TEST(lists_are_found_again) {
-  const db_dir *d = *state;
+TEST_OF(lists_are_found_again, const db_dir *d) {
   mlaf_db *db;
   mlaf_err err;
   raw r;
@@ -522,8 +514,7 @@ TEST(lists_are_found_again) {
   raw_close(&r);
 }
 
-TEST(a_damaged_list_stays_damaged) {
-  const db_dir *d = *state;
+TEST_OF(a_damaged_list_stays_damaged, const db_dir *d) {
   mlaf_err err;
   raw r;
   size_t findings = 0;
@@ -538,8 +529,7 @@ TEST(a_damaged_list_stays_damaged) {
 }
 
 /* A tuning text of before is imported as what it means, and a layer of texts answers by either. */
-TEST(texts_of_before_are_read) {
-  const db_dir *d = *state;
+TEST_OF(texts_of_before_are_read, const db_dir *d) {
   char other[512], file[512], dir[400];
   mlaf_err err;
   mlaf_db *db;

@@ -164,7 +164,3 @@ class Wrapper(EmulatorTest):
             made.run(q[..., :R], q[..., R:], cache[..., :R], cache[..., R:], kv_len=lists[3])
         with self.assertRaisesRegex(mlaforge.MlafError, "use_cuda_graph is True, and one of"):
             self.wrapper(use_cuda_graph=True)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,6 +1,5 @@
 /* Search strategies, the comparison in turns, and tuners that die or work side by side, against a scripted device. */
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/killing.h"
 #include "db/db_fixture.h"
@@ -371,8 +370,7 @@ static void in_child(const char *path) {
 }
 
 /* A killed tuner's records stay, the run goes on, and the lock is free again. */
-TEST(a_killed_tuner_goes_on) {
-  db_dir *d = *state;
+TEST_OF(a_killed_tuner_goes_on, db_dir *d) {
   killing k = killing_begin(12, 7, 90e3);
   int64_t before = 0;
   mlaf_db_close(open_db(d->path));
@@ -461,8 +459,7 @@ static void one_planner(const char *path, int who, double until) {
 }
 
 /* 8 processes on one new file for MLAF_STRESS_S seconds (300 in a full run). */
-TEST(eight_processes_tune_and_plan) {
-  db_dir *d = *state;
+TEST_OF(eight_processes_tune_and_plan, db_dir *d) {
   double until = mlaf_now() + from_env("MLAF_STRESS_S", 4);
   pid_t children[8];
   for (int i = 0; i < 8; i++)
