@@ -182,9 +182,8 @@ TEST_OF(slow_device, const cli_dir *d) {
   RAN(d, 0, PRINTS("own kernel", "measured (p10"), "bench", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "2",
       "--ctx", "100", "--device", "hip");
   /* All phases of a soak, with both streams and the reader, as on a GPU. */
-  cli_result r = RUN(d, "verify", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "3", "--ctx", "90", "--device", "hip",
-                     "--soak",
-          "120", "--pool", "1M", "--json");
+  cli_result r = RUN(d, "verify", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "3", "--ctx", "90", "--device",
+                     "hip", "--soak", "120", "--pool", "1M", "--json");
   assert_exit(r, 0);
   cJSON *o = cJSON_Parse(r.out);
   assert_int_equal(cJSON_GetObjectItem(o, "launches")->valueint, 120);
