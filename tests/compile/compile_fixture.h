@@ -73,6 +73,11 @@ static inline mlaf_compile_job compile_one(mlaf_compiler *c, const char *source)
   return job;
 }
 
+static inline void clear_and_close(mlaf_compile_job *job, mlaf_compiler *c) {
+  mlaf_compile_job_clear(job);
+  mlaf_compiler_close(c);
+}
+
 static inline void assert_compiled(const mlaf_compile_job *job) {
   if (job->status != MLAF_OK) fail_msg("%s: %s", mlaf_status_name(job->status), job->log);
   assert_non_null(job->code);

@@ -56,8 +56,7 @@ TEST(a_cubin_comes_out_and_is_cached) {
   assert_int_equal(stats_of(c).compiled, 1);
   mlaf_compile_job_clear(&first);
   mlaf_compile_job_clear(&again);
-  mlaf_compile_job_clear(&other);
-  mlaf_compiler_close(c);
+  clear_and_close(&other, c);
   remove_tree(cache);
 }
 
@@ -121,8 +120,7 @@ static void in_this_process(void **state) {
   assert_int_equal(a.code_size, b.code_size);
   assert_memory_equal(a.code, b.code, a.code_size);
   mlaf_compile_job_clear(&a);
-  mlaf_compile_job_clear(&b);
-  mlaf_compiler_close(here);
+  clear_and_close(&b, here);
   mlaf_compiler_close(there);
 }
 

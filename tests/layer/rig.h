@@ -337,6 +337,11 @@ static inline void execute(rig *r, const model *m, const mlaf_layer *layer, call
 }
 
 static inline void end(call *c) { free(c->cache), free(c->before), free(c->workspace); }
+static inline void end_all(call *c, mlaf_layer *layer, model *m) {
+  end(c);
+  mlaf_layer_destroy(layer);
+  free_model(m);
+}
 
 /* --- what must come out --- */
 

@@ -175,9 +175,7 @@ TEST_OF(other_forms, rig *r) {
     mlaf_layer *layer = make_layer(r, &m);
     assert_int_equal(mlaf_layer_stages(layer), forms[f].apart ? 7 : 6);
     run(r, &m, layer, &(step){.batch = 1, .q = 1, .past = {33}}, &c);
-    end(&c);
-    mlaf_layer_destroy(layer);
-    free_model(&m);
+    end_all(&c, layer, &m);
   }
 }
 
@@ -249,9 +247,7 @@ TEST_OF(ranks_add_up, rig *r) {
     mlaf_layer_destroy(in_place), mlaf_layer_destroy(shard);
   }
   near(ref_error(whole.y[0], sum, (size_t)m.d.hidden), bound_of(&m), "sum of ranks", 0, 0);
-  end(&whole);
-  mlaf_layer_destroy(layer);
-  free_model(&m);
+  end_all(&whole, layer, &m);
 }
 
 /* Heads of kv_b begin within blocks of scales here, and so do the ranks'. */
@@ -278,9 +274,7 @@ TEST_OF(weights_of_8_bits, rig *r) {
     mlaf_layer_destroy(shard);
   }
   near(ref_error(whole.y[0], sum, (size_t)m.d.hidden), bound_of(&m), "sum of ranks", 0, 0);
-  end(&whole);
-  mlaf_layer_destroy(layer);
-  free_model(&m);
+  end_all(&whole, layer, &m);
 }
 
 /* Stages one by one do what the whole call does, bit for bit. */
@@ -309,9 +303,7 @@ TEST_OF(stages_alone_are_the_call, rig *r) {
   assert_true(bytes > weights && bytes < 2 * weights);
   fetch(r, &m, &c);
   assert_memory_equal(c.y, y, sizeof y);
-  end(&c);
-  mlaf_layer_destroy(layer);
-  free_model(&m);
+  end_all(&c, layer, &m);
 }
 
 /* Rows that a launch of their own appends are those that blocks beside q_b do, and so is all that follows. */

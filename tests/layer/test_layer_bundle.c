@@ -127,9 +127,7 @@ TEST(a_prefill_from_a_bundle) {
   reference(&m, &c, 0, 0, past, y);
   assert_true(ref_error(c.y[0], y, (size_t)m.d.hidden) < bound_of(&m));
   free(past);
-  end(&c);
-  mlaf_layer_destroy(layer);
-  free_model(&m);
+  end_all(&c, layer, &m);
   rig_stop(&r);
 }
 

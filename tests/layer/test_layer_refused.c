@@ -199,9 +199,7 @@ TEST_OF(wrong_calls, rig *r) {
   fetch(r, &m, &c); /* nothing was launched */
   assert_memory_equal(c.cache, c.before, sizeof *c.cache * (size_t)(c.cache_rows * 96));
   assert_int_equal(c.y[0][0], 0xffff);
-  end(&c);
-  mlaf_layer_destroy(layer);
-  free_model(&m);
+  end_all(&c, layer, &m);
 }
 
 TEST_OF(no_tokens_and_workspaces, rig *r) {
