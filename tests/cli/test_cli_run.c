@@ -125,8 +125,8 @@ TEST_OF(bench_of_a_grid, const cli_dir *d) {
 
 TEST_OF(soak_of_the_planned_variant, const cli_dir *d) {
   need_compiler("gfx942");
-  cli_result r = RUN(d, "verify", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "3", "--ctx", "90", "--device",
-                     "hip", "--soak", "120", "--pool", "1M", "--json");
+  cli_result r = RUN(d, "verify", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "3", "--ctx", "90", EMU, "--soak",
+                     "4", "--lengths", "uniform,5", "--json");
   assert_exit(r, 0);
   cJSON *o = cJSON_Parse(r.out);
   assert_string_equal(cJSON_GetObjectItem(o, "schema")->valuestring, "mlaforge.soak");
