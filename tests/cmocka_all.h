@@ -1,11 +1,16 @@
-/* cmocka's header behind the four that it wants, and tests that register themselves. */
+/* cmocka's header behind those of C that it and nearly every test want, and tests that register themselves. */
 #pragma once
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -21,6 +26,12 @@ static size_t n_tests_here __attribute__((unused));
     tests_here[n_tests_here++] = (struct CMUnitTest)cmocka_unit_test(name);                                          \
   }                                                                                                                  \
   static void name(void **state)
+
+/* TEST_OF(name, const rig *r) { ... }: a test that begins with its state as r. */
+#define TEST_OF(name, variable)                                                                                      \
+  static void name##_of(variable);                                                                                   \
+  TEST(name) { name##_of(*state); }                                                                                  \
+  static void name##_of(variable)
 
 /* Runs this file's tests in their order; setup and teardown, if any, before the first and behind the last. */
 #define tests_run(setup, teardown) _cmocka_run_group_tests("tests", tests_here, n_tests_here, setup, teardown)

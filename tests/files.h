@@ -1,9 +1,6 @@
 /* Whole files and folders, for tests. */
 #pragma once
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "cmocka_all.h"
 

@@ -4,11 +4,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mount.h>
-#include <unistd.h>
 
 #include "cmocka_all.h"
 #include "compile/toolchain.h"

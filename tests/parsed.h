@@ -1,8 +1,6 @@
 /* Problems of any operation by their text, and arguments that one of them refuses. */
 #pragma once
 
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "op/calls.h"
 

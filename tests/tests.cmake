@@ -57,34 +57,27 @@ endif()
 
 # The timing model: extrapolation from a sample of workgroups, and the report against published figures.
 if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_plan)
-  add_executable(test_extrapolation ${CMAKE_SOURCE_DIR}/tests/kernels/test_extrapolation.c
-                 ${CMAKE_SOURCE_DIR}/tests/kernels/rig.c)
-  target_include_directories(test_extrapolation PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(test_extrapolation PRIVATE mlaf_rooms PkgConfig::CMOCKA)
-  add_test(NAME kernels/test_extrapolation COMMAND test_extrapolation)
+  # A program of tests/kernels over its rig; what is behind the source is further sources.
+  function(add_rig_program name source)
+    add_executable(${name} ${CMAKE_SOURCE_DIR}/tests/kernels/${source}.c ${CMAKE_SOURCE_DIR}/tests/kernels/rig.c ${ARGN})
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/tests/emu)
+    target_link_libraries(${name} PRIVATE mlaf_rooms PkgConfig::CMOCKA)
+  endfunction()
+  add_rig_program(test_extrapolation test_extrapolation)
+  add_rig_program(test_ragged test_ragged)
+  add_rig_program(test_model_report test_model_report ${CMAKE_SOURCE_DIR}/tests/emu/model_report_points.c
+                  ${CMAKE_SOURCE_DIR}/tests/emu/model_report_micro.c)
+  foreach(test IN ITEMS extrapolation ragged model_report)
+    add_test(NAME kernels/test_${test} COMMAND test_${test})
+  endforeach()
   # About numbers of the model: what it reads and writes emu/test_emu_timing and cli/test_cli_run show under the sanitizers.
   set_tests_properties(kernels/test_extrapolation PROPERTIES LABELS "t1;slow")
-  add_executable(test_ragged ${CMAKE_SOURCE_DIR}/tests/kernels/test_ragged.c ${CMAKE_SOURCE_DIR}/tests/kernels/rig.c)
-  target_include_directories(test_ragged PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(test_ragged PRIVATE mlaf_rooms PkgConfig::CMOCKA)
-  add_test(NAME kernels/test_ragged COMMAND test_ragged)
   set_tests_properties(kernels/test_ragged PROPERTIES LABELS t1)
-  add_executable(test_model_report ${CMAKE_SOURCE_DIR}/tests/kernels/test_model_report.c
-                 ${CMAKE_SOURCE_DIR}/tests/kernels/rig.c ${CMAKE_SOURCE_DIR}/tests/emu/model_report_points.c
-                 ${CMAKE_SOURCE_DIR}/tests/emu/model_report_micro.c)
-  target_include_directories(test_model_report PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/tests/emu)
-  target_link_libraries(test_model_report PRIVATE mlaf_rooms PkgConfig::CMOCKA)
-  add_test(NAME kernels/test_model_report COMMAND test_model_report)
   set_tests_properties(kernels/test_model_report PROPERTIES LABELS "t1;slow"
     ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR}")
-  add_executable(emu-times EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/kernels/emu_times_main.c
-                 ${CMAKE_SOURCE_DIR}/tests/kernels/rig.c)
-  target_include_directories(emu-times PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(emu-times PRIVATE mlaf_rooms PkgConfig::CMOCKA)
-  add_executable(emu-ragged EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/kernels/ragged_times_main.c
-                 ${CMAKE_SOURCE_DIR}/tests/kernels/rig.c)
-  target_include_directories(emu-ragged PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(emu-ragged PRIVATE mlaf_rooms PkgConfig::CMOCKA)
+  add_rig_program(emu-times emu_times_main)
+  add_rig_program(emu-ragged ragged_times_main)
+  set_target_properties(emu-times emu-ragged PROPERTIES EXCLUDE_FROM_ALL TRUE)
 endif()
 
 # Tests of what other projects compile, as `mlaforge embed` writes it out, beside the library over a fake driver. test_fitted: both launch the
@@ -119,53 +112,42 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
   if(MLAF_PYTHON)
     add_test(NAME install/package COMMAND ${CMAKE_SOURCE_DIR}/tests/install/package.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
     set_tests_properties(install/package PROPERTIES LABELS "t1;slow")
-    add_test(NAME python/wrappers COMMAND ${MLAF_PYTHON} -m unittest test_wrappers test_ragged test_concat_q test_sparse test_host_arrays test_entries
-             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
-    set_tests_properties(python/wrappers PROPERTIES LABELS t1 ENVIRONMENT
+    set(python_env
       "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
-    add_test(NAME python/torch_ops COMMAND ${MLAF_PYTHON} -m unittest test_torch_ops test_flashinfer test_engines test_engine_steps test_jax WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
-    set_tests_properties(python/torch_ops PROPERTIES LABELS t1 ENVIRONMENT
-      "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
-    add_test(NAME python/batch_invariant COMMAND ${MLAF_PYTHON} -m unittest test_batch_invariant
-             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
-    set_tests_properties(python/batch_invariant PROPERTIES LABELS t1 ENVIRONMENT
-      "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+    # python/NAME: modules of tests/FOLDER by unittest, over the library of this build.
+    function(add_python_test name folder)
+      add_test(NAME python/${name} COMMAND ${MLAF_PYTHON} -m unittest ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/${folder})
+      set_tests_properties(python/${name} PROPERTIES LABELS t1 ENVIRONMENT "${python_env}")
+    endfunction()
+    add_python_test(wrappers python test_wrappers test_ragged test_concat_q test_sparse test_host_arrays test_entries)
+    add_python_test(torch_ops python test_torch_ops test_flashinfer test_engines test_engine_steps test_jax)
+    add_python_test(batch_invariant python test_batch_invariant)
     # Operations' own: tests/ops/OPERATION/test_*.py.
     file(GLOB tests CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/tests/ops ${CMAKE_SOURCE_DIR}/tests/ops/*/test_*.py)
     foreach(source IN LISTS tests)
       string(REGEX MATCH "^([^/]+)/test_(.*)\\.py$" found ${source})
-      set(test python/${CMAKE_MATCH_1}_${CMAKE_MATCH_2})
-      add_test(NAME ${test} COMMAND ${MLAF_PYTHON} -m unittest test_${CMAKE_MATCH_2}
-               WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/ops/${CMAKE_MATCH_1})
-      set_tests_properties(${test} PROPERTIES LABELS t1 ENVIRONMENT
-        "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+      add_python_test(${CMAKE_MATCH_1}_${CMAKE_MATCH_2} ops/${CMAKE_MATCH_1} test_${CMAKE_MATCH_2})
     endforeach()
     foreach(test IN ITEMS layer_calls layer_cache_8 layer_index_calls chunked_calls threads_calls)
-      add_test(NAME python/${test} COMMAND ${MLAF_PYTHON} -m unittest test_${test} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/layer)
-      set_tests_properties(python/${test} PROPERTIES LABELS t1 ENVIRONMENT
-        "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+      add_python_test(${test} layer test_${test})
     endforeach()
     add_test(NAME python/layer_example COMMAND ${MLAF_PYTHON} ${CMAKE_SOURCE_DIR}/examples/layer/layer.py 24)
-    set_tests_properties(python/layer_example PROPERTIES LABELS t1 ENVIRONMENT
-      "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python;PYTHONDONTWRITEBYTECODE=1;MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
     add_test(NAME python/context_split_example COMMAND ${MLAF_PYTHON} ${CMAKE_SOURCE_DIR}/examples/context-split/context_split.py
              --transport none --tokens 300 --ranks 3 --interleave 16 --q-len 2)
-    set_tests_properties(python/context_split_example PROPERTIES LABELS t1 ENVIRONMENT
-      "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python;PYTHONDONTWRITEBYTECODE=1;MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+    set_tests_properties(python/layer_example python/context_split_example PROPERTIES LABELS t1
+      ENVIRONMENT "${python_env};MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db")
     add_test(NAME python/bench_cases COMMAND ${MLAF_PYTHON} -m unittest test_bench_cases
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/bench_cases PROPERTIES LABELS t0 ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
     if(TARGET fakecuda)
-      add_test(NAME python/capture_nvrtc COMMAND ${MLAF_PYTHON} -m unittest test_capture
-               WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
+      add_python_test(capture_nvrtc python test_capture)
       set(on_fakecuda python/capture_nvrtc)
       if(TARGET mlaforge_fast)
-        add_test(NAME python/host_cost_nvrtc COMMAND ${MLAF_PYTHON} -m unittest test_host_cost
-                 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
+        add_python_test(host_cost_nvrtc python test_host_cost)
         list(APPEND on_fakecuda python/host_cost_nvrtc)
       endif()
-      set_tests_properties(${on_fakecuda} PROPERTIES LABELS t1 ENVIRONMENT
-        "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache;MLAF_CUDA_LIBRARY=$<TARGET_FILE:fakecuda>;FAKECUDA_ANY=1")
+      set_tests_properties(${on_fakecuda} PROPERTIES ENVIRONMENT
+        "${python_env};MLAF_CUDA_LIBRARY=$<TARGET_FILE:fakecuda>;FAKECUDA_ANY=1")
     endif()
   endif()
 endif()

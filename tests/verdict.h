@@ -1,9 +1,6 @@
 /* From a variant's name and a problem to a verdict on an emulator, of the kernel as it is or with one place changed. */
 #pragma once
 
-#include <stdio.h>
-#include <string.h>
-
 #include "check/verify.h"
 #include "run/built.h"
 #include "run/loaded.h"

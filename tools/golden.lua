@@ -91,16 +91,16 @@ local function template_places(loader, template)
   return places
 end
 
-local FOLDED_LEAST = 6 -- lines
+local FOLDED_LEAST = 4 -- lines
 
--- The longest run of lines from i on that one of the places has, and where.
+-- The longest run of lines from i on that one of the places has, and where. Runs of the text itself end before i.
 local function longest_run(places, lines, i)
   local longest, path = 0, nil
   for _, place in ipairs(places[lines[i]] or {}) do
-    local n = 1
-    while lines[i + n] and lines[i + n] == place.lines[place.at + n] do n = n + 1 end
+    local n, most = 1, place.lines == lines and i - place.at or math.huge
+    while n < most and lines[i + n] and lines[i + n] == place.lines[place.at + n] do n = n + 1 end
     while lines[i + n - 1] == "" do n = n - 1 end
-    if n > longest then longest, path = n, place.path end
+    if most > 0 and n > longest then longest, path = n, place.path end
   end
   return longest, path
 end
@@ -113,6 +113,29 @@ local function folded(lines, templates, goldens)
     if n_golden > n then n, path = n_golden, path_golden end
     out[#out + 1] = lines[i]
     if n >= FOLDED_LEAST then out[#out + 1] = ("// [%d more lines of %s]"):format(n - 1, path) end
+    i = i + (n >= FOLDED_LEAST and n or 1)
+  end
+  return out
+end
+
+-- Lines without their numbers: lines of one shape are one text of the generator for another size. Notes of folded lines keep
+-- theirs.
+local function shapes_of(lines)
+  local out = {}
+  for k, line in ipairs(lines) do out[k] = line:find("^// %[") and line or line:gsub("%d+", "0") end
+  return out
+end
+
+-- Folds runs that differ by numbers alone from lines that are shown above, here or in an earlier golden.
+local function folded_by_shape(lines, shown, path)
+  local shapes, out, i = shapes_of(lines), {}, 1
+  note_places(shown, path, shapes)
+  while i <= #lines do
+    local n, from = longest_run(shown, shapes, i)
+    out[#out + 1] = lines[i]
+    if n >= FOLDED_LEAST then
+      out[#out + 1] = ("// [%d more lines of %s, with other numbers]"):format(n - 1, from == path and "those above" or from)
+    end
     i = i + (n >= FOLDED_LEAST and n or 1)
   end
   return out
@@ -134,8 +157,7 @@ end
 
 -- Keeps the first round of a loop that the generator unrolled, and says how many like it follow.
 local function first_rounds(lines)
-  local shapes, out, i = {}, {}, 1
-  for k, line in ipairs(lines) do shapes[k] = line:gsub("%d+", "0") end
+  local shapes, out, i = shapes_of(lines), {}, 1
   while i <= #lines do
     local size, rounds, hidden = 1, 1, FOLDED_LEAST - 1
     for s = 1, ROUND_MOST do
@@ -150,17 +172,36 @@ local function first_rounds(lines)
   return out
 end
 
+-- Keeps one of several blank lines: folded comments and parts leave them behind.
+local function without_blank_runs(lines)
+  local out = {}
+  for _, line in ipairs(lines) do
+    if line ~= "" or out[#out] ~= "" then out[#out + 1] = line end
+  end
+  return out
+end
+
+-- Lines of a preamble that say what its command says, too: a golden keeps where it is from and that command.
+local function said_again(line)
+  for _, said in ipairs({ "template_hash: ", "target: ", "symbol: ", "parameters:$", "  %S+ = " }) do
+    if line:find("^// " .. said) then return true end
+  end
+end
+
 -- Texts of all goldens by file: what the generator made of the templates. Longer runs of lines that a template has as they are,
 -- or a golden of an earlier case, become the first of them and their number, since a reviewer reads them there; the manifest's
 -- hash guards all.
 function golden.texts(loader, cases)
-  local emit, goldens, out = loader.require("emit"), {}, {}
+  local emit, goldens, shown, out = loader.require("emit"), {}, {}, {}
   for _, c in ipairs(cases) do
     if c.file then
       local lines = {}
-      for line in emit.golden(c.template, c.params, c.target):gmatch("([^\n]*)\n") do lines[#lines + 1] = line end
-      local shown = first_rounds(folded(lines, template_places(loader, c.template), goldens))
-      out[c.file] = table.concat(shown, "\n") .. "\n"
+      for line in emit.golden(c.template, c.params, c.target):gmatch("([^\n]*)\n") do
+        if not said_again(line) then lines[#lines + 1] = line end
+      end
+      local rounds = first_rounds(folded(lines, template_places(loader, c.template), goldens))
+      local text = folded_by_shape(without_blank_runs(rounds), shown, c.file)
+      out[c.file] = table.concat(text, "\n") .. "\n"
       note_places(goldens, c.file, lines)
     end
   end

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 static mlaf_status refuse(char *why, size_t why_size, const char *text) {
   if (why && why_size) snprintf(why, why_size, "%s", text);

@@ -1,5 +1,4 @@
 /* Bounded growing text, and the few string helpers everything uses. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,11 +1,9 @@
 /* Making a bundle: choose, compile what is chosen, fit it to the budget, write it. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bundle/make_internal.h"

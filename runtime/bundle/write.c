@@ -1,9 +1,7 @@
 /* Chooses the kernels that fit the budget, and writes the files of a bundle. */
 #include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bundle/make_internal.h"

@@ -2,7 +2,6 @@
 #include "check/soak.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

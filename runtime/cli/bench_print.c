@@ -14,11 +14,9 @@ static double rate_of(const bench_figures *f) { return mlaf_work_main(&f->work) 
 void mlaf_cli_bench_ceilings(const bench_out *o) {
   const mlaf_ceilings *x = o->ceilings;
   if (o->c->json) {
-    cJSON *e = mlaf_cli_event("ceilings");
-    mlaf_cli_json(e, NUMBER("gbytes_per_s", x->bytes_per_ns), NUMBER("tflops", x->flops_per_ns / 1e3),
-                  FLAG("bytes_measured", x->bytes_measured), FLAG("flops_measured", x->flops_measured),
-                  TEXT("bytes_from", x->bytes_from), TEXT("flops_from", x->flops_from));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("ceilings", NUMBER("gbytes_per_s", x->bytes_per_ns), NUMBER("tflops", x->flops_per_ns / 1e3),
+                   FLAG("bytes_measured", x->bytes_measured), FLAG("flops_measured", x->flops_measured), TEXT("bytes_from",
+                   x->bytes_from), TEXT("flops_from", x->flops_from));
     return;
   }
   printf("memory    %.0f GB/s: %s\n", x->bytes_per_ns, x->bytes_from);
@@ -129,10 +127,8 @@ void mlaf_cli_bench_failed(const bench_out *o, const bench_case *x, const cli_su
   char problem[MLAF_POINT_TEXT_MAX];
   mlaf_point_print(&x->problem, problem, sizeof problem);
   if (o->c->json) {
-    cJSON *e = mlaf_cli_event("bench_failed");
-    mlaf_cli_json(e, TEXT("problem", problem), TEXT("variant", s->variant), TEXT("status", mlaf_status_name(why->status)),
-                  TEXT("message", why->text));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("bench_failed", TEXT("problem", problem), TEXT("variant", s->variant),
+                   TEXT("status", mlaf_status_name(why->status)), TEXT("message", why->text));
     return;
   }
   case_columns(x);

@@ -143,11 +143,9 @@ int mlaf_cli_fail(cli *c) {
   int code = mlaf_cli_exit(c->err.status);
   mlaf_cli_progress_end(c);
   fprintf(stderr, "mlaforge: %s: %s\n", mlaf_status_text(c->err.status), c->err.text);
-  if (c->json) {
-    cJSON *e = mlaf_cli_event("error");
-    mlaf_cli_json(e, TEXT("status", mlaf_status_name(c->err.status)), TEXT("message", c->err.text), NUMBER("exit", code));
-    mlaf_cli_emit(e);
-  }
+  if (c->json)
+    mlaf_cli_print("error", TEXT("status", mlaf_status_name(c->err.status)), TEXT("message", c->err.text),
+                   NUMBER("exit", code));
   return code;
 }
 

@@ -244,6 +244,13 @@ void mlaf_cli_json_members(cJSON *to, const cli_member *members, size_t n);
                         sizeof((const cli_member[]){__VA_ARGS__}) / sizeof(cli_member))
 /* Prints one line and frees. */
 void mlaf_cli_emit(cJSON *event);
+/* An event of these members alone. */
+#define mlaf_cli_print(name, ...)               \
+  do {                                          \
+    cJSON *const event_ = mlaf_cli_event(name); \
+    mlaf_cli_json(event_, __VA_ARGS__);         \
+    mlaf_cli_emit(event_);                      \
+  } while (0)
 /* One field for each stage of the problem's operation, null where the variant has no such kernel. */
 void mlaf_cli_json_kernels(cJSON *to, const char *problem, const mlaf_kernel_ref kernels[MLAF_STAGES_MAX]);
 void mlaf_cli_json_timing(cJSON *to, const mlaf_timing *t);

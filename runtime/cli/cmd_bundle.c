@@ -102,12 +102,10 @@ static bool on_progress(void *user, const char *activity, const char *target, si
 
 static void report(const cli *c, const mlaf_bundle_made *m, double seconds) {
   if (c->json) {
-    cJSON *e = mlaf_cli_event("bundle");
-    mlaf_cli_json(e, TEXT("directory", c->given[O_OUT]), TEXT("sha256", m->hash), NUMBER("problems", m->plans),
-                  NUMBER("tuned", m->tuned), NUMBER("kernels", m->kernels), NUMBER("unverified", m->unverified),
-                  NUMBER("dropped", m->dropped), NUMBER("code_bytes", m->code_bytes), NUMBER("compiled", m->compiled),
-                  NUMBER("seconds", seconds));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("bundle", TEXT("directory", c->given[O_OUT]), TEXT("sha256", m->hash), NUMBER("problems", m->plans),
+                   NUMBER("tuned", m->tuned), NUMBER("kernels", m->kernels), NUMBER("unverified", m->unverified),
+                   NUMBER("dropped", m->dropped), NUMBER("code_bytes", m->code_bytes), NUMBER("compiled", m->compiled),
+                   NUMBER("seconds", seconds));
     return;
   }
   printf("bundle    %s\nsha256    %s\nproblems  %zu, %zu with a tuned choice\n", c->given[O_OUT], m->hash, m->plans, m->tuned);

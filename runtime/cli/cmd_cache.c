@@ -160,10 +160,8 @@ static int seed(cli *c, mlaf_cache *cache) {
   free(entries);
   if (status != MLAF_OK) return mlaf_cli_fail(c);
   if (c->json) {
-    cJSON *e = mlaf_cli_event("cache_seed");
-    mlaf_cli_json(e, NUMBER("taken", s.taken), NUMBER("refused", s.refused), NUMBER("unwritten", s.unwritten),
-                  FLAG("dry_run", s.dry));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("cache_seed", NUMBER("taken", s.taken), NUMBER("refused", s.refused), NUMBER("unwritten", s.unwritten),
+                   FLAG("dry_run", s.dry));
   } else {
     printf(s.dry ? "%zu code objects of %s would be in %s" : "%zu code objects of %s are in %s now", s.taken, from, cache->dir);
     if (s.refused) printf("; %zu are damaged there and were left out", s.refused);

@@ -4,7 +4,6 @@
 
 #include "cli/cli.h"
 #include "device/device.h"
-#include "plan/models.h"
 
 typedef struct writer {
   FILE *to;
@@ -169,11 +168,8 @@ static mlaf_status write_out(cli *c, const char *shell, void (*print)(writer *w)
   writer w = {.to = c->json ? open_memstream(&text, &size) : stdout, .values = MLAF_TEXT_INIT(1 << 16)};
   if (w.to) print(&w);
   bool failed = !w.to || w.values.failed || (c->json && fclose(w.to));
-  if (c->json && !failed) {
-    cJSON *e = mlaf_cli_event("completion");
-    mlaf_cli_json(e, TEXT("shell", shell), TEXT("script", text));
-    mlaf_cli_emit(e);
-  }
+  if (c->json && !failed)
+    mlaf_cli_print("completion", TEXT("shell", shell), TEXT("script", text));
   free(text);
   mlaf_text_free(&w.values);
   return failed ? mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for the completion of %s", shell) : MLAF_OK;

@@ -57,9 +57,7 @@ static bool show_miss(void *user, const char *device, const char *problem, int64
   if (only && strcmp(only, device) != 0) return true;
   l->rows++;
   if (l->c->json) {
-    cJSON *e = mlaf_cli_event("miss");
-    mlaf_cli_json(e, TEXT("device", device), TEXT("problem", problem), NUMBER("count", count));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("miss", TEXT("device", device), TEXT("problem", problem), NUMBER("count", count));
   } else {
     mlaf_cli_table_cell(l->table, "%lld\t%s\t%s", (long long)count, device, problem);
   }
@@ -221,9 +219,8 @@ static int import_text(cli *c) {
   if (status == MLAF_OK) status = mlaf_db_import(db, text, &n, &c->err);
   free(text);
   if (status == MLAF_OK && c->json) {
-    cJSON *e = mlaf_cli_event("import");
-    mlaf_cli_json(e, TEXT("file", path), TEXT("database", mlaf_db_path(db)), NUMBER("choices", n), FLAG("dry_run", dry));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("import", TEXT("file", path), TEXT("database", mlaf_db_path(db)), NUMBER("choices", n),
+                   FLAG("dry_run", dry));
   } else if (status == MLAF_OK) {
     printf("%zu choices %s from %s into %s\n", n, dry ? "would be read" : "read", path, mlaf_db_path(db));
   }

@@ -304,11 +304,9 @@ int mlaf_cli_embed(cli *c) {
   if (st == MLAF_OK) st = write_files(&x);
   if (st == MLAF_OK) warn_of_older(&x);
   if (st == MLAF_OK && c->json) {
-    cJSON *e = mlaf_cli_event("embed");
-    mlaf_cli_json(e, TEXT("directory", c->given[O_OUT]), TEXT("name", x.name), TEXT("bundle", b->hash),
-                  NUMBER("targets", x.targets), NUMBER("kernels", x.kernels), NUMBER("rows", x.rows),
-                  NUMBER("code_bytes", x.bytes));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("embed", TEXT("directory", c->given[O_OUT]), TEXT("name", x.name), TEXT("bundle", b->hash),
+                   NUMBER("targets", x.targets), NUMBER("kernels", x.kernels), NUMBER("rows", x.rows),
+                   NUMBER("code_bytes", x.bytes));
   } else if (st == MLAF_OK) {
     printf("%zu kernels (%.2f MB) and %zu rows for %zu targets in %s: %s.h %s.c", x.kernels, (double)x.bytes / 1e6, x.rows,
            x.targets, c->given[O_OUT], x.name, x.name);

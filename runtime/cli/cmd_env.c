@@ -1,7 +1,6 @@
 /* `mlaforge env` and `mlaforge devices`. */
 #include <sqlite3.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 /* `mlaforge layer`: a whole layer on a device. Without more, it is checked; --profile and --forms time it, --case runs a founding
  * document's shapes, --crossover times when a prefill expands, --problems lists what a bundle of it needs. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/layer.h"
 

@@ -1,6 +1,5 @@
 /* `mlaforge profile`: where the cycles of a launch go, by the emulator's timing model. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "check/bench.h"
 #include "cli/cli.h"

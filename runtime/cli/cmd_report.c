@@ -186,9 +186,7 @@ int mlaf_cli_report(cli *c) {
   if (status == MLAF_OK && (page.failed || !page.data)) status = mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for the page");
   if (status == MLAF_OK) status = mlaf_file_write(c->given[O_OUT], page.data, page.len, &c->err);
   if (status == MLAF_OK && c->json) {
-    cJSON *e = mlaf_cli_event("report");
-    mlaf_cli_json(e, TEXT("file", c->given[O_OUT]), NUMBER("problems", points), NUMBER("bytes", page.len));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("report", TEXT("file", c->given[O_OUT]), NUMBER("problems", points), NUMBER("bytes", page.len));
   } else if (status == MLAF_OK) {
     /* not behind the page in the page's own file */
     FILE *to = mlaf_file_descriptor(c->given[O_OUT]) == STDOUT_FILENO ? stderr : stdout;

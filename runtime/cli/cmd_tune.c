@@ -133,10 +133,9 @@ static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *inf
   *seconds += here;
   mlaf_point_print(&g->list[g->at], problem, sizeof problem);
   if (c->json) {
-    cJSON *e = mlaf_cli_event("would_tune");
-    mlaf_cli_json(e, TEXT("problem", problem), NUMBER("candidates", candidates), NUMBER("rejected", (double)(n - candidates)),
-                  NUMBER("at_most", limit), NUMBER("samples", known), NUMBER("estimate_s", here));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("would_tune", TEXT("problem", problem), NUMBER("candidates", candidates),
+                   NUMBER("rejected", (double)(n - candidates)), NUMBER("at_most", limit), NUMBER("samples", known),
+                   NUMBER("estimate_s", here));
   } else {
     char time[32];
     mlaf_cli_table_cell(t, "%zu\t%zu\t%zu\t%zu\t%s\t%s", candidates, n - candidates, limit, known,
@@ -241,10 +240,8 @@ static void print_total(const campaign *g, mlaf_status status) {
   double seconds = mlaf_now() - g->start;
   if (g->n == 1) return;
   if (c->json) {
-    cJSON *e = mlaf_cli_event("campaign");
-    mlaf_cli_json(e, NUMBER("problems", g->n), NUMBER("finished", g->at), NUMBER("choices", g->choices),
-                  NUMBER("candidates", g->tried), NUMBER("failed", g->failed), NUMBER("seconds", seconds));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("campaign", NUMBER("problems", g->n), NUMBER("finished", g->at), NUMBER("choices", g->choices),
+                   NUMBER("candidates", g->tried), NUMBER("failed", g->failed), NUMBER("seconds", seconds));
   } else {
     printf("%zu of %zu problems finished%s, %zu with a choice, %zu candidates (%zu failed), %.1f s; recorded in %s\n", g->at,
            g->n, g->begun ? " and one begun" : "", g->choices, g->tried, g->failed, seconds, mlaf_db_path(c->ctx->db));

@@ -76,11 +76,9 @@ int mlaf_cli_db_merge(cli *c) {
     status = merge_from(c, db, c->arguments[i], &m, &by_pages);
     if (status != MLAF_OK) mlaf_fail_prefix(&c->err, status, "%s", c->arguments[i]);
     else if (c->json) {
-      cJSON *e = mlaf_cli_event("merge");
-      mlaf_cli_json(e, TEXT("file", c->arguments[i]), NUMBER("samples", m.samples), NUMBER("known", m.known),
-                    NUMBER("choices", m.choices), NUMBER("misses", m.misses), NUMBER("left_out", m.left_out),
-                    NUMBER("problems", m.problems), FLAG("dry_run", dry), FLAG("by_pages", by_pages));
-      mlaf_cli_emit(e);
+      mlaf_cli_print("merge", TEXT("file", c->arguments[i]), NUMBER("samples", m.samples), NUMBER("known", m.known),
+                     NUMBER("choices", m.choices), NUMBER("misses", m.misses), NUMBER("left_out", m.left_out),
+                     NUMBER("problems", m.problems), FLAG("dry_run", dry), FLAG("by_pages", by_pages));
     } else {
       if (by_pages) printf("%s is damaged, so this is what its pages hold:\n", c->arguments[i]);
       printf("%s: %zu samples of %zu problems new, %zu known; %zu imported choices, %zu misses; %zu left out\n", c->arguments[i],
@@ -234,11 +232,9 @@ int mlaf_cli_db_gc(cli *c) {
   mlaf_status status = open_existing(c, &db);
   if (status == MLAF_OK) status = mlaf_db_gc(db, dry, &g, &c->err);
   if (status == MLAF_OK && c->json) {
-    cJSON *e = mlaf_cli_event("gc");
-    mlaf_cli_json(e, FLAG("dry_run", dry), NUMBER("superseded", g.superseded), NUMBER("outdated", g.outdated),
-                  NUMBER("choices", g.choices), NUMBER("misses", g.misses), NUMBER("orphans", g.orphans),
-                  NUMBER("bytes_before", g.bytes_before), NUMBER("bytes_after", g.bytes_after));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("gc", FLAG("dry_run", dry), NUMBER("superseded", g.superseded), NUMBER("outdated", g.outdated),
+                   NUMBER("choices", g.choices), NUMBER("misses", g.misses), NUMBER("orphans", g.orphans),
+                   NUMBER("bytes_before", g.bytes_before), NUMBER("bytes_after", g.bytes_after));
   } else if (status == MLAF_OK) {
     printf("%s %lld superseded and %lld outdated samples, %lld choices of another protocol, %lld misses tuned since, %lld rows "
            "nothing "

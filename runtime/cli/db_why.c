@@ -25,9 +25,7 @@ static void note(why *w, mlaf_status status) { w->lacking |= status == MLAF_E_NO
 
 static void step(why *w, const char *rung, bool holds, const char *what, const char *reason) {
   if (w->c->json) {
-    cJSON *e = mlaf_cli_event("rung");
-    mlaf_cli_json(e, TEXT("rung", rung), FLAG("holds", holds), TEXT("what", what), TEXT("why", reason));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("rung", TEXT("rung", rung), FLAG("holds", holds), TEXT("what", what), TEXT("why", reason));
   } else {
     printf("%-9s %s  %s\n%s%s%s", rung, holds ? "yes" : "no ", what, *reason ? "               " : "", reason, *reason ?
            "\n" : "");

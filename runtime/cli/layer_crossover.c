@@ -20,9 +20,8 @@ static mlaf_status lead(void *user, int32_t n, double *out) {
     mlaf_cli_table_cell(x->table, "%d\t%.1f\t%.1f", n, absorbed.ns / 1000, expanded.ns / 1000);
     return MLAF_OK;
   }
-  cJSON *e = mlaf_cli_event("layer_forms_of_prefill");
-  mlaf_cli_json(e, NUMBER("tokens", n), NUMBER("absorbed_ns", absorbed.ns), NUMBER("expanded_ns", expanded.ns));
-  mlaf_cli_emit(e);
+  mlaf_cli_print("layer_forms_of_prefill", NUMBER("tokens", n), NUMBER("absorbed_ns", absorbed.ns),
+                 NUMBER("expanded_ns", expanded.ns));
   return MLAF_OK;
 }
 
@@ -48,9 +47,8 @@ static mlaf_status what_holds(crossing *x, int32_t *counted, mlaf_point *problem
     if (!x->c->json) printf("over %d cached tokens plans expand from %lld new tokens on: %s; counting says %lld\n", x->of.keys,
                             (long long)now, why, (long long)n);
     else {
-      cJSON *e = mlaf_cli_event("layer_crossover_planned");
-      mlaf_cli_json(e, NUMBER("keys", x->of.keys), NUMBER("tokens", now), NUMBER("counted", n), TEXT("why", why));
-      mlaf_cli_emit(e);
+      mlaf_cli_print("layer_crossover_planned", NUMBER("keys", x->of.keys), NUMBER("tokens", now), NUMBER("counted", n),
+                     TEXT("why", why));
     }
   }
   if (r.env) layer_rig_close(&r);
@@ -60,10 +58,8 @@ static mlaf_status what_holds(crossing *x, int32_t *counted, mlaf_point *problem
 static void say(const crossing *x, const mlaf_point *problem, int32_t tokens) {
   const char *source = x->of.expanded.source == MLAF_TIME_MODELLED ? "modelled" : "measured";
   if (x->c->json) {
-    cJSON *e = mlaf_cli_event("layer_crossover");
-    mlaf_cli_json(e, TEXT("problem", mlaf_point_text(problem).s), NUMBER("tokens", tokens), TEXT("source", source),
-                  NUMBER("error", x->of.error));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("layer_crossover", TEXT("problem", mlaf_point_text(problem).s), NUMBER("tokens", tokens),
+                   TEXT("source", source), NUMBER("error", x->of.error));
   } else if (tokens)
     printf("%s: from %d new tokens on expanding is faster, %s; %s. Outputs of both are within %.2e of fp64.\n",
            mlaf_point_text(problem).s, tokens, source,

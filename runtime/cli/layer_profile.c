@@ -5,12 +5,10 @@ static void print_part(const cli *c, const layer_rig *r, cli_table *t, const lay
   mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
   mlaf_plan_query(p->stage.plan, &info);
   if (!t) {
-    cJSON *e = mlaf_cli_event("layer_stage");
-    mlaf_cli_json(e, TEXT("stage", p->stage.name), TEXT("source", r->modelled ? "modelled" : "measured"), NUMBER("ns", p->ns),
-                  NUMBER("alone_ns", p->alone_ns), NUMBER("floor_ns", p->floor_ns), NUMBER("share", p->ns / sum),
-                  NUMBER("bytes", p->stage.bytes), NUMBER("flops", p->stage.flops), TEXT("problem", info.problem),
-                  TEXT("variant", info.variant), TEXT("rung", info.rung));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("layer_stage", TEXT("stage", p->stage.name), TEXT("source", r->modelled ? "modelled" : "measured"),
+                   NUMBER("ns", p->ns), NUMBER("alone_ns", p->alone_ns), NUMBER("floor_ns", p->floor_ns),
+                   NUMBER("share", p->ns / sum), NUMBER("bytes", p->stage.bytes), NUMBER("flops", p->stage.flops),
+                   TEXT("problem", info.problem), TEXT("variant", info.variant), TEXT("rung", info.rung));
     return;
   }
   mlaf_cli_table_cell(t, "%s\t%.2f\t%.2f\t%.2f%s\t%.2f\t%.0f %%\t%.2f\t%s\t%s", p->stage.name, p->ns / 1000, p->alone_ns / 1000,
@@ -21,9 +19,7 @@ static void print_part(const cli *c, const layer_rig *r, cli_table *t, const lay
 static void print_sum(const cli *c, const layer_rig *r, const mlaf_timing *whole, double sum, double floors) {
   const char *source = r->modelled ? "modelled" : "measured";
   if (c->json) {
-    cJSON *e = mlaf_cli_event("layer");
-    mlaf_cli_json(e, TEXT("source", source), NUMBER("ns", whole->ns), NUMBER("sum_ns", sum), NUMBER("floor_ns", floors));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("layer", TEXT("source", source), NUMBER("ns", whole->ns), NUMBER("sum_ns", sum), NUMBER("floor_ns", floors));
     return;
   }
   printf("sum of stages %.2f us, of floors %.2f us; the layer as one sequence %.2f us (%.2f x the floors), %s", sum / 1000,

@@ -1,6 +1,5 @@
 /* The mlaforge executable: signals, then the command line. */
 #include <signal.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 

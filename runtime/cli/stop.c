@@ -3,12 +3,10 @@
  * ended here: what is done is on disk already, since being killed at any moment must lose nothing, and the rows of unfinished
  * tables are printed. */
 #include <dirent.h>
-#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"

@@ -1,6 +1,5 @@
 /* Output of a tuning run: its candidates, its choice, what it cost. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/cli.h"
 #include "op/calls.h"

@@ -189,10 +189,8 @@ static mlaf_status say_estimate(serve *s) {
                   mlaf_point_text(i < s->work.problems.n ? &s->work.problems.list[i]
                                                          : &s->work.layers[i - s->work.problems.n].point).s);
   if (s->c->json) {
-    cJSON *e = mlaf_cli_event("serve_estimate");
-    mlaf_cli_json(e, NUMBER("problems", s->work.problems.n), NUMBER("layers", s->work.n_layers),
-                  NUMBER("devices", s->n_workers), NUMBER("candidates", tries), NUMBER("seconds", seconds));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("serve_estimate", NUMBER("problems", s->work.problems.n), NUMBER("layers", s->work.n_layers),
+                   NUMBER("devices", s->n_workers), NUMBER("candidates", tries), NUMBER("seconds", seconds));
   } else {
     printf("%zu problems and %zu layers on %zu x %s: at most %zu candidates, about %s\n", s->work.problems.n, s->work.n_layers,
            s->n_workers, s->name, tries, mlaf_cli_in_words(seconds, time));
@@ -361,13 +359,11 @@ static void print_end(serve *s) {
   }
   const double seconds = mlaf_now() - s->start;
   if (s->c->json) {
-    cJSON *e = mlaf_cli_event("serve");
-    mlaf_cli_json(e, NUMBER("items", s->n), NUMBER("finished", s->done), NUMBER("choices", choices),
-                  NUMBER("layers", s->layers), NUMBER("candidates", tried),
-                  NUMBER("pick_over_choice", g->n ? exp(g->log_ratio / (double)g->n) : 1),
-                  NUMBER("default_layer_over_choice", s->layers ? exp(s->by_default.log_ratio / (double)s->layers) : 1),
-                  NUMBER("seconds", seconds));
-    mlaf_cli_emit(e);
+    mlaf_cli_print("serve", NUMBER("items", s->n), NUMBER("finished", s->done), NUMBER("choices", choices),
+                   NUMBER("layers", s->layers), NUMBER("candidates", tried),
+                   NUMBER("pick_over_choice", g->n ? exp(g->log_ratio / (double)g->n) : 1),
+                   NUMBER("default_layer_over_choice", s->layers ? exp(s->by_default.log_ratio / (double)s->layers) : 1),
+                   NUMBER("seconds", seconds));
   } else {
     printf("%zu of %zu finished: %zu problems with a choice, %zu layers, %zu candidates, %.1f s on %zu devices\n", s->done, s->n,
            choices, s->layers, tried, seconds, s->n_workers);

@@ -1,5 +1,4 @@
 /* Single requests, over whichever transport: disassemble, assemble, and compiles that run in this process. */
-#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* The schema as forward-only numbered migrations, and how a file comes by them. */
-#include <string.h>
 
 #include "op/nearest.h"
 #include "db/columns.h"

@@ -1,7 +1,6 @@
 /* Questions to the database: samples and listings. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "db/db_internal.h"
 

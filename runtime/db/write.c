@@ -1,7 +1,5 @@
 /* Everything that writes: one short BEGIN IMMEDIATE transaction per call, so that eight processes never lose an update. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "op/nearest.h"
 #include "db/db_internal.h"

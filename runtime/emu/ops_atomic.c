@@ -2,7 +2,6 @@
 #pragma GCC optimize("fp-contract=off")
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "base/half.h"
 #include "emu/vmem.h"

@@ -1,5 +1,4 @@
 /* Who the GPU is: the HARD key of the database and the facts beside it. */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

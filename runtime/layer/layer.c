@@ -2,7 +2,6 @@
 #include "mlaforge/layer.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "layer/inside.h"
 

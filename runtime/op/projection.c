@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { SCALE_ROWS = 32 };
 enum { WORKSPACE_ALIGN = 256, BEHIND_AT = 256 /* in a launch's parameters, behind those of the kernel before */ };

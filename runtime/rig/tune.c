@@ -1,5 +1,4 @@
 /* Whole layers in turns: each choice that a layer has is made over the same weights, checked, timed and stored. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* LD_PRELOAD for any program: it runs as if its host had called setlocale with a comma. Dies when that cannot be had, so that
  * a test under it proves what it says. Lua's own interpreter, shells and tools never set a locale for numbers: they stay as
  * they are. */
-#include <errno.h>
 
+#include <errno.h>
 #include "base/comma.h"
 
 __attribute__((constructor)) static void comma_start(void) {

@@ -1,13 +1,8 @@
 /* base: statuses, error details, bounded text, SHA-256, atomic publication. */
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "base/base.h"
 #include "cmocka_all.h"

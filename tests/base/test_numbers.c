@@ -1,6 +1,4 @@
 /* Numbers as text under a locale whose decimal point is a comma: what this library reads and writes has a point. */
-#include <math.h>
-
 #include "base/base.h"
 #include "base/comma.h"
 #include "cmocka_all.h"

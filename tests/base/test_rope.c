@@ -1,8 +1,4 @@
 /* Rotary positions: the table of models, YaRN's frequencies, tables of cosines and sines, the softmax scale. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "mlaforge/mlaforge.h"
 

@@ -1,12 +1,8 @@
 /* Bundles: what they serve, what damage does to them, what a killed maker leaves, how fast a plan comes out of one. */
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/killing.h"
 #include "bundle/make.h"

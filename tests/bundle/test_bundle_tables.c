@@ -1,12 +1,9 @@
 /* A block table served from a bundle by a process that can neither generate nor compile and has nothing in a cache: the real
  * kernels, on the emulator, with the same bytes as from page lists. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "run/built.h"
 #include "plan/ctx.h"
 #include "mlaforge/mlaforge.h"
+#include "said.h"
 
 enum { B = 3, HEADS = 5, RANK = 64, WIDE = RANK + 32, PAGE = 16, PAGES = 9, WIDTH = 5, O = B * HEADS * RANK };
 #define GRID "--heads 5 --rank 64 --rope 32 --page-size 16 --batch 1,8 --ctx 64,512"
@@ -51,13 +48,9 @@ static mlaf_ctx *open_ctx(void) {
 }
 
 static void run(mlaf_ctx *ctx, const mlaf_plan *plan, const mlaf_execute_args *a, uint16_t o[O]) {
-  char why[4096] = "";
   assert_int_equal(mlaf_mem_fill(ctx, a->o, 0xff, O * sizeof *o), MLAF_OK);
   assert_true(mlaf_execute_workspace_size(plan, a) <= a->workspace_size);
-  if (mlaf_execute(plan, a, NULL)) {
-    mlaf_ctx_last_message(ctx, why, sizeof why);
-    fail_msg("%s", why);
-  }
+  if (mlaf_execute(plan, a, NULL)) fail_msg("%s", said(ctx));
   assert_int_equal(mlaf_mem_read(ctx, o, a->o, O * sizeof *o), MLAF_OK);
 }
 
@@ -69,13 +62,9 @@ TEST(serves_block_tables) {
   mlaf_plan *plan = NULL;
   mlaf_problem p;
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
-  char why[4096] = "";
   opts.flags = MLAF_PLAN_NO_COMPILE | MLAF_PLAN_TABLES;
   assert_int_equal(mlaf_problem_parse(INSIDE, &p, NULL, 0), MLAF_OK);
-  if (mlaf_plan_create(ctx, &p, &opts, &plan)) {
-    mlaf_ctx_last_message(ctx, why, sizeof why);
-    fail_msg("%s", why);
-  }
+  if (mlaf_plan_create(ctx, &p, &opts, &plan)) fail_msg("%s", said(ctx));
   assert_null(ctx->gen);
   for (uint32_t i = 0; i < sizeof numbers / 2; i++) numbers[i] = (uint16_t)(0x3f00 + (i * 2654435761u >> 25)); /* 0.5..1 */
   mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT;

@@ -1,9 +1,4 @@
 /* Manifests made by hand: what a reader refuses although every hash agrees. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "bundle/bundle.h"
 #include "cmocka_all.h"
 #include "ops/mla_decode/launch.h"

@@ -1,6 +1,4 @@
 /* The timing buffers: what the problem names, in random order, with realistic data. */
-#include <math.h>
-
 #include "cmocka_all.h"
 #include "check/bench.h"
 #include "run/fake_device.h"

@@ -5,13 +5,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/base.h"
 #include "cmocka_all.h"
@@ -109,6 +105,16 @@ static inline void release(cli_result *r) {
   do {                                                                                                                 \
     if ((r).exit != (code)) fail_msg("exit %d, expected %d\n%s\n%s", (r).exit, (code), (r).out, (r).err);              \
   } while (0)
+
+/* Runs a command that must end with `code` and print each of the texts, if any: on stdout where that is 0, else on stderr. */
+static inline void ran(const cli_dir *d, int code, const char *const *prints, const char *const *args) {
+  cli_result r = finish(d, start(d, args, NULL));
+  assert_exit(r, code);
+  for (; prints && *prints; prints++) assert_has(code ? r.err : r.out, *prints);
+  release(&r);
+}
+#define PRINTS(...) (const char *const[]){__VA_ARGS__, NULL}
+#define RAN(d, code, prints, ...) ran(d, code, prints, (const char *const[]){__VA_ARGS__, NULL})
 
 /* Every line of stdout is a JSON object with schema and version; calls fn for each. Returns their number. */
 static inline int each_json(const char *out, void (*fn)(void *user, const char *schema, const cJSON *object),

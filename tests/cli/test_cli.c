@@ -3,8 +3,7 @@
 #include "cli/cli.h"
 #include "ops/mla_decode/fields.h"
 
-TEST(help_of_every_command) {
-  const cli_dir *d = *state;
+TEST_OF(help_of_every_command, const cli_dir *d) {
   cli_result r = RUN(d, "--help");
   assert_exit(r, 0);
   for (const cli_command *x = mlaf_cli_commands; x->name; x++) assert_has(r.out, x->summary);
@@ -21,13 +20,10 @@ TEST(help_of_every_command) {
     release(&r);
     release(&again);
   }
-  r = RUN(d, "--version");
-  assert_exit(r, 0);
-  assert_has(r.out, "mlaforge 0.");
-  release(&r);
+  RAN(d, 0, PRINTS("mlaforge 0."), "--version");
 }
 
-TEST(usage_errors) {
+TEST_OF(usage_errors, const cli_dir *d) {
   static const struct {
     const char *args[6], *expect;
   } cases[] = {
@@ -75,7 +71,6 @@ TEST(usage_errors) {
       {{"db", "show", "--samples"}, "wants a problem"},
       {{"env", "extra"}, "one argument too many"},
   };
-  const cli_dir *d = *state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     cli_result r = finish(d, start(d, cases[i].args, NULL));
     if (r.exit != 2) fail_msg("case %zu: exit %d\n%s", i, r.exit, r.err);
@@ -155,13 +150,10 @@ TEST(devices_and_env_as_json) {
   release(&r);
 }
 
-TEST(generated_files_match_their_manifest) {
-  cli_dir *d = *state;
+TEST_OF(generated_files_match_their_manifest, cli_dir *d) {
   char out[128], path[256];
   snprintf(out, sizeof out, "%s/src", d->dir);
-  cli_result r = RUN(d, "generate", "--heads", "16", "--out", out);
-  assert_exit(r, 0);
-  release(&r);
+  RAN(d, 0, NULL, "generate", "--heads", "16", "--out", out);
   snprintf(path, sizeof path, "%s/manifest.tsv", out);
   char *manifest = slurp(path), *save = NULL, first[64] = "";
   int n = 0;
@@ -178,7 +170,7 @@ TEST(generated_files_match_their_manifest) {
   }
   assert_true(n >= 24);
   free(manifest);
-  r = RUN(d, "generate", "--heads", "16", "--json");
+  cli_result r = RUN(d, "generate", "--heads", "16", "--json");
   assert_exit(r, 0);
   assert_int_equal(each_json(r.out, NULL, NULL), n);
   release(&r);
@@ -193,16 +185,12 @@ TEST(generated_files_match_their_manifest) {
   release(&one);
 }
 
-TEST(nothing_partial_is_left_behind) {
-  cli_dir *d = *state;
+TEST_OF(nothing_partial_is_left_behind, cli_dir *d) {
   char in_the_way[128];
   snprintf(in_the_way, sizeof in_the_way, "%s/file", d->dir);
   fclose(fopen(in_the_way, "w"));
-  cli_result r = RUN(d, "generate", "--heads", "16", "--out", in_the_way);
-  assert_exit(r, 3);
-  assert_has(r.err, in_the_way);
-  release(&r);
-  r = finish(d, start(d, (const char *const[]){"tune", "--heads", "16", "--dry-run", "--device", "emu:gfx942", NULL},
+  RAN(d, 3, PRINTS(in_the_way), "generate", "--heads", "16", "--out", in_the_way);
+  cli_result r = finish(d, start(d, (const char *const[]){"tune", "--heads", "16", "--dry-run", "--device", "emu:gfx942", NULL},
                       "/dev/full"));
   assert_exit(r, 3); /* a full disk under stdout */
   assert_has(r.err, "could not be written");
@@ -210,8 +198,7 @@ TEST(nothing_partial_is_left_behind) {
 }
 
 /* A text from before families were renamed: its choice serves, by the name of today. */
-TEST(names_of_before) {
-  cli_dir *d = *state;
+TEST_OF(names_of_before, cli_dir *d) {
   char path[128];
   mlaf_text text = MLAF_TEXT_INIT(65536);
   mlaf_text_str(&text, "# mlaforge tuning text 2\n"
@@ -226,32 +213,21 @@ TEST(names_of_before) {
   snprintf(path, sizeof path, "%s/before.tsv", d->dir);
   assert_int_equal(mlaf_file_publish(path, text.data, text.len, NULL), MLAF_OK);
   mlaf_text_free(&text);
-  cli_result r = RUN(d, "db", "import", path);
-  assert_exit(r, 0);
-  release(&r);
-  r = RUN(d, "db", "why", "mla_decode:h16,b1,s1024", "--device", "emu:gfx942");
-  assert_exit(r, 0);
-  assert_has(r.out, "default   yes  user layer: choice of mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024 on arch:gfx942: reg:");
-  release(&r);
+  RAN(d, 0, NULL, "db", "import", path);
+  RAN(d, 0,
+      PRINTS("default   yes  user layer: choice of mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024 on arch:gfx942: reg:"),
+      "db", "why", "mla_decode:h16,b1,s1024", "--device", "emu:gfx942");
 }
 
-TEST(database_commands) {
-  cli_dir *d = *state;
+TEST_OF(database_commands, cli_dir *d) {
   char path[128];
-  cli_result r = RUN(d, "db", "show");
-  assert_exit(r, 3);
-  assert_has(r.err, "there is no tuning database");
-  release(&r);
+  RAN(d, 3, PRINTS("there is no tuning database"), "db", "show");
   snprintf(path, sizeof path, "%s/bad.tsv", d->dir);
   FILE *f = fopen(path, "w");
   fputs("# mlaforge tuning text 2\nnonsense\n", f);
   fclose(f);
-  r = RUN(d, "db", "import", path);
-  assert_exit(r, 1);
-  assert_has(r.err, "line 2");
-  assert_has(r.err, path);
-  release(&r);
-  r = RUN(d, "db", "export"); /* the import made an empty database */
+  RAN(d, 1, PRINTS("line 2", path), "db", "import", path);
+  cli_result r = RUN(d, "db", "export"); /* the import made an empty database */
   assert_exit(r, 0);
   assert_has(r.out, "# mlaforge tuning text 3\ndevice\tproblem\t");
   char *header = mlaf_strdup(r.out);
@@ -267,10 +243,7 @@ TEST(database_commands) {
                 "\tdecode\tmla_decode_reg\tx=1\tmlaf_mla_decode_00000000\t%s\t%s\t-\t256\t16\n",
                 hash, hash);
   assert_int_equal(mlaf_file_publish(path, text.data, text.len, NULL), MLAF_OK);
-  r = RUN(d, "db", "import", path, "--json");
-  assert_exit(r, 0);
-  assert_has(r.out, "\"choices\":1");
-  release(&r);
+  RAN(d, 0, PRINTS("\"choices\":1"), "db", "import", path, "--json");
   char out[128];
   snprintf(out, sizeof out, "%s/again.tsv", d->dir);
   r = RUN(d, "db", "export", "--out", out);
@@ -287,8 +260,7 @@ TEST(database_commands) {
   mlaf_text_free(&text);
 }
 
-TEST(a_database_of_another_program) {
-  cli_dir *d = *state;
+TEST_OF(a_database_of_another_program, cli_dir *d) {
   FILE *f = fopen(d->db, "w");
   fputs(
       "\x7f"

@@ -8,8 +8,7 @@
 #include "mlaforge/mlaforge.h"
 
 /* Without a GPU the command takes the emulator and says so, on stderr alone; asked for a GPU by name it does not. */
-TEST(auto_is_the_emulator_only_aloud) {
-  const cli_dir *d = *state;
+TEST_OF(auto_is_the_emulator_only_aloud, const cli_dir *d) {
   setenv("MLAF_HIP_LIBRARY", "/nonexistent/hip", 1);
   setenv("MLAF_CUDA_LIBRARY", "/nonexistent/cuda", 1);
   static const char *const commands[][8] = {{"tune", "--heads", "16", "--dry-run", "--json"},
@@ -33,9 +32,7 @@ TEST(auto_is_the_emulator_only_aloud) {
   assert_has(r.err, "device auto: not hip: MLAF_HIP_LIBRARY: /nonexistent/hip");
   assert_has(r.err, "device auto: not cuda: MLAF_CUDA_LIBRARY: /nonexistent/cuda");
   release(&r);
-  r = RUN(d, "tune", "--heads", "16", "--dry-run", "--device", "cuda");
-  assert_exit(r, 3);
-  release(&r);
+  RAN(d, 3, NULL, "tune", "--heads", "16", "--dry-run", "--device", "cuda");
   unsetenv("MLAF_HIP_LIBRARY");
   unsetenv("MLAF_CUDA_LIBRARY");
 }
@@ -79,8 +76,7 @@ static char *close_terminal(terminal t) {
 }
 
 /* A progress line that wraps cannot be cleared: each second would leave one behind. */
-TEST(progress_fits_the_window) {
-  const cli_dir *d = *state;
+TEST_OF(progress_fits_the_window, const cli_dir *d) {
   static const char *const args[] = {"tune", "mla_decode:h4,r64,p32,q1,bf16,page16,b2,s100", "--device", "emu:gfx942",
                                      "--max-candidates", "6", "--jobs", "1", NULL};
   static const unsigned short widths[] = {100, 40, 0};
@@ -112,17 +108,13 @@ static void lines_fit(const char *text) {
 }
 
 /* Four problems in two runs, beside what is shipped: the last run's first, in lines that fit, the shipped ones on request. */
-TEST(shows_ones_own_first) {
-  const cli_dir *d = *state;
+TEST_OF(shows_ones_own_first, const cli_dir *d) {
   static const char *const problems[] = {"mla_decode:h4,r64,p32,q1,bf16,page16,b2,s100",
                                          "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s100"};
   char *shipped = mlaf_format("%s/tuning", getenv("MLAF_SOURCE_DIR"));
   setenv("MLAF_TUNING_DIR", shipped, 1);
-  for (int i = 0; i < 2; i++) {
-    cli_result r = RUN(d, "tune", problems[i], "--device", "emu:gfx942", "--max-candidates", "2");
-    assert_exit(r, 0);
-    release(&r);
-  }
+  for (int i = 0; i < 2; i++)
+    RAN(d, 0, NULL, "tune", problems[i], "--device", "emu:gfx942", "--max-candidates", "2");
   cli_result r = RUN(d, "db", "show");
   assert_exit(r, 0);
   assert_memory_equal(r.out, "user: emu:gfx942|cu304|", 23);
@@ -144,9 +136,7 @@ TEST(shows_ones_own_first) {
   assert_exit(r, 0);
   assert_has(r.out, "shipped: arch:gfx942");
   release(&r);
-  r = RUN(d, "db", "show", "--device-id", "nobody");
-  assert_exit(r, 0);
-  release(&r);
+  RAN(d, 0, NULL, "db", "show", "--device-id", "nobody");
   free(own);
   free(shipped);
   setenv("MLAF_TUNING_DIR", "/nonexistent", 1);

@@ -17,9 +17,7 @@ static const char *in_dir(const cli_dir *d, const char *name) {
 
 /* A database with one choice. */
 static void tuned(const cli_dir *d) {
-  cli_result r = RUN(d, "tune", SMALL, EMU, "--max-candidates", "1");
-  assert_exit(r, 0);
-  release(&r);
+  RAN(d, 0, NULL, "tune", SMALL, EMU, "--max-candidates", "1");
 }
 
 static pid_t copy_to(const char *from, const char *to) {
@@ -35,8 +33,7 @@ static pid_t copy_to(const char *from, const char *to) {
 }
 
 /* Every option that names a file to write: what stood there stays what it was, and gets the text. */
-TEST(outputs_go_through) {
-  const cli_dir *d = *state;
+TEST_OF(outputs_go_through, const cli_dir *d) {
   need_compiler("gfx942");
   tuned(d);
   const char *fifo = in_dir(d, "fifo"), *got = in_dir(d, "got"), *real = in_dir(d, "real"), *link = in_dir(d, "link");
@@ -73,8 +70,7 @@ TEST(outputs_go_through) {
 }
 
 /* report --out /dev/stdout > page.html: the page, and nothing but the page. */
-TEST(a_page_on_stdout) {
-  const cli_dir *d = *state;
+TEST_OF(a_page_on_stdout, const cli_dir *d) {
   need_compiler("gfx942");
   tuned(d);
   cli_result r = RUN(d, "report", "--out", "/dev/stdout");
@@ -98,8 +94,7 @@ TEST(a_page_on_stdout) {
 }
 
 /* Nothing was tuned for such a device: not the model's choices in silence, and the ids that there are. */
-TEST(an_unknown_device_id_is_said) {
-  const cli_dir *d = *state;
+TEST_OF(an_unknown_device_id_is_said, const cli_dir *d) {
   need_compiler("gfx942");
   const char *out = in_dir(d, "of-whom"), *source = getenv("MLAF_SOURCE_DIR");
   char shipped[600];
@@ -119,26 +114,20 @@ TEST(an_unknown_device_id_is_said) {
   release(&r);
 }
 
-TEST(directories_honour_the_umask) {
-  const cli_dir *d = *state;
+TEST_OF(directories_honour_the_umask, const cli_dir *d) {
   need_compiler("gfx942");
   const char *dirs[] = {in_dir(d, "src"), in_dir(d, "bundle"), in_dir(d, "kernels")};
   const mode_t before = umask(027);
-  cli_result r = RUN(d, "generate", SMALL, "--out", dirs[0]);
-  assert_exit(r, 0);
-  release(&r);
-  r = RUN(d, "generate", SMALL, "--targets", "gfx942", "--out", dirs[1]);
-  assert_exit(r, 0);
-  release(&r);
-  r = RUN(d, "embed", "--from", dirs[1], "--out", dirs[2]);
-  assert_exit(r, 0);
-  release(&r);
+  RAN(d, 0, NULL, "generate", SMALL, "--out", dirs[0]);
+  RAN(d, 0, NULL, "generate", SMALL, "--targets", "gfx942", "--out", dirs[1]);
+  RAN(d, 0, NULL, "embed", "--from", dirs[1], "--out", dirs[2]);
   char older[600];
   snprintf(older, sizeof older, "%s/mlaf_embed_mla_append.c", dirs[2]);
   FILE *left = fopen(older, "w");
   assert_non_null(left);
   fclose(left);
-  r = RUN(d, "embed", "--from", dirs[1], "--out", dirs[2]); /* what an earlier one left is named, and what is written is not */
+  /* Files that an earlier one left are named, those that are written are not. */
+  cli_result r = RUN(d, "embed", "--from", dirs[1], "--out", dirs[2]);
   assert_exit(r, 0);
   assert_has(r.err, "holds files of an earlier embedding, which this one does not have: remove mlaf_embed_mla_append.c\n");
   release(&r);
@@ -156,8 +145,7 @@ TEST(directories_honour_the_umask) {
 }
 
 /* Whatever names a file to read: a FIFO that nobody writes is an error, soon, and not a command that waits for ever. */
-TEST(unwritten_fifos_are_refused) {
-  const cli_dir *d = *state;
+TEST_OF(unwritten_fifos_are_refused, const cli_dir *d) {
   const char *fifo = in_dir(d, "fifo"), *bundle = in_dir(d, "bundle"), *manifest = in_dir(d, "bundle/manifest.tsv");
   char at[600];
   assert_int_equal(mkfifo(fifo, 0600), 0);
@@ -198,15 +186,12 @@ TEST(unwritten_fifos_are_refused) {
 }
 
 /* A pipe that somebody writes is read: what a shell makes of <(command). */
-TEST(pipes_are_read) {
-  const cli_dir *d = *state;
+TEST_OF(pipes_are_read, const cli_dir *d) {
   need_compiler("gfx942");
   tuned(d);
   const char *text = in_dir(d, "text"), *list = in_dir(d, "list"), *fifo = in_dir(d, "fifo"), *other = in_dir(d, "other.db");
   char at[600];
-  cli_result r = RUN(d, "db", "export", "--out", text);
-  assert_exit(r, 0);
-  release(&r);
+  RAN(d, 0, NULL, "db", "export", "--out", text);
   FILE *f = fopen(list, "w");
   fputs("mla_decode:h4,r64,p32,q1,bf16,page64,b2,s64\nmla_decode:h8,r64,p32,q1,bf16,page64,b2,s64\n", f);
   fclose(f);
@@ -220,7 +205,7 @@ TEST(pipes_are_read) {
                 {{"tune", at, EMU, "--dry-run"}, list, "2 problems on emu:gfx942"}};
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
     const pid_t writer = copy_to(inputs[i].from, fifo);
-    r = finish(d, start(d, inputs[i].args, NULL));
+    cli_result r = finish(d, start(d, inputs[i].args, NULL));
     waitpid(writer, NULL, 0);
     assert_exit(r, 0);
     assert_has(r.out, inputs[i].says);
@@ -229,45 +214,30 @@ TEST(pipes_are_read) {
 }
 
 /* Neither a name of no file nor SQLite's names of none: what is tuned is kept, or the command does not begin. */
-TEST(databases_have_files) {
-  const cli_dir *d = *state;
+TEST_OF(databases_have_files, const cli_dir *d) {
   need_compiler("gfx942");
-  cli_result r = RUN(d, "tune", SMALL, EMU, "--max-candidates", "1", "--db", "");
-  assert_exit(r, 2);
-  assert_has(r.err, "--db wants a value");
-  release(&r);
+  RAN(d, 2, PRINTS("--db wants a value"), "tune", SMALL, EMU, "--max-candidates", "1", "--db", "");
   char before[512];
   assert_non_null(getcwd(before, sizeof before));
   assert_int_equal(chdir(d->dir), 0);
-  r = RUN(d, "tune", SMALL, EMU, "--max-candidates", "1", "--db", ":memory:");
+  cli_result r = RUN(d, "tune", SMALL, EMU, "--max-candidates", "1", "--db", ":memory:");
   assert_int_equal(chdir(before), 0);
   assert_exit(r, 0);
   release(&r);
   assert_int_equal(access(in_dir(d, ":memory:"), R_OK), 0);
 }
 
-TEST(dry_runs_change_nothing) {
-  const cli_dir *d = *state;
+TEST_OF(dry_runs_change_nothing, const cli_dir *d) {
   need_compiler("gfx942");
   tuned(d);
   const char *text = in_dir(d, "text"), *other = in_dir(d, "other.db"), *cache = in_dir(d, "seeded");
-  cli_result r = RUN(d, "db", "export", "--out", text);
-  assert_exit(r, 0);
-  release(&r);
-  r = RUN(d, "db", "import", text, "--db", other, "--dry-run");
-  assert_exit(r, 0);
-  assert_has(r.out, "1 choices would be read");
-  release(&r);
-  r = RUN(d, "db", "merge", d->db, "--db", other, "--dry-run");
-  assert_exit(r, 0);
-  assert_has(r.out, "1 samples of 1 problems new, 0 known");
-  assert_has(r.out, "nothing was written");
-  release(&r);
+  RAN(d, 0, NULL, "db", "export", "--out", text);
+  RAN(d, 0, PRINTS("1 choices would be read"), "db", "import", text, "--db", other, "--dry-run");
+  RAN(d, 0, PRINTS("1 samples of 1 problems new, 0 known", "nothing was written"), "db", "merge", d->db, "--db", other,
+      "--dry-run");
   assert_int_equal(access(other, F_OK), -1);
-  r = RUN(d, "db", "merge", d->db, "--db", other);
-  assert_exit(r, 0);
-  release(&r);
-  r = RUN(d, "db", "merge", d->db, "--db", other, "--dry-run"); /* in what is there all is known */
+  RAN(d, 0, NULL, "db", "merge", d->db, "--db", other);
+  cli_result r = RUN(d, "db", "merge", d->db, "--db", other, "--dry-run"); /* in what is there all is known */
   assert_exit(r, 0);
   assert_has(r.out, "0 samples of 0 problems new, 1 known");
   release(&r);
@@ -276,38 +246,24 @@ TEST(dry_runs_change_nothing) {
   assert_has(r.out, "would be in");
   assert_int_equal(access(cache, F_OK), -1);
   release(&r);
-  r = RUN(d, "db", "diff", d->db, text);
-  assert_exit(r, 0);
-  assert_has(r.out, "0 choices differ, 1 are the same");
-  release(&r);
+  RAN(d, 0, PRINTS("0 choices differ, 1 are the same"), "db", "diff", d->db, text);
 }
 
 /* A device that the database does not know: nothing to show, and (under the sanitizers) nothing left behind. */
-TEST(unknown_devices) {
-  const cli_dir *d = *state;
+TEST_OF(unknown_devices, const cli_dir *d) {
   need_compiler("gfx942");
   tuned(d);
   static const char *const ways[][4] = {{NULL}, {"--misses", NULL},
                                         {"--samples", "mla_decode:h4,r64,p32,q1,bf16,page64,b2,s64", NULL}};
-  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-    cli_result r = RUN(d, "db", "show", "--device-id", "nonsense", ways[i][0], ways[i][1]);
-    assert_exit(r, 0);
-    assert_has(r.out, "nothing to show");
-    release(&r);
-  }
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+    RAN(d, 0, PRINTS("nothing to show"), "db", "show", "--device-id", "nonsense", ways[i][0], ways[i][1]);
 }
 
 /* Slips of the command line are usage, and say no line of a generator's traceback. */
-TEST(wrong_names_are_usage) {
-  const cli_dir *d = *state;
-  cli_result r = RUN(d, "generate", "--heads", "4", "--gen-root", d->dir);
-  assert_exit(r, 2);
-  assert_has(r.err, "no readable gen/loader.lua");
-  release(&r);
-  r = RUN(d, "tune", "--heads", "4", EMU, "--dry-run", "--gen-root", d->dir);
-  assert_exit(r, 2);
-  release(&r);
-  r = RUN(d, "db", "why", "mla_decode:h4,r64,p32,q1,bf16,page64,b2,s64", "--device-id", "nonsense");
+TEST_OF(wrong_names_are_usage, const cli_dir *d) {
+  RAN(d, 2, PRINTS("no readable gen/loader.lua"), "generate", "--heads", "4", "--gen-root", d->dir);
+  RAN(d, 2, NULL, "tune", "--heads", "4", EMU, "--dry-run", "--gen-root", d->dir);
+  cli_result r = RUN(d, "db", "why", "mla_decode:h4,r64,p32,q1,bf16,page64,b2,s64", "--device-id", "nonsense");
   assert_exit(r, 2);
   assert_has(r.err, "no arch table for the target 'nonsense'");
   assert_null(strstr(r.err, "traceback"));

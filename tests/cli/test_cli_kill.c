@@ -27,9 +27,7 @@ static void expect_sound(const cli_dir *d) {
   if (r.exit != 0 && !strstr(r.err, "is empty") && !strstr(r.err, "there is no tuning database")) assert_exit(r, 0);
   release(&r);
   if (access(d->cache, F_OK) != 0) return;
-  r = RUN(d, "cache", "verify");
-  assert_exit(r, 0);
-  release(&r);
+  RAN(d, 0, NULL, "cache", "verify");
 }
 
 /* The time of the only choice, in ns. */
@@ -47,14 +45,11 @@ static double chosen_ns(const cli_dir *d) {
 
 /* The run goes on to its end; the time of its choice. */
 static double finished_run(const cli_dir *d) {
-  cli_result r = RUN(d, TUNE);
-  assert_exit(r, 0);
-  release(&r);
+  RAN(d, 0, NULL, TUNE);
   return chosen_ns(d);
 }
 
-TEST(killed_tuners_lose_nothing) {
-  cli_dir *d = *state;
+TEST_OF(killed_tuners_lose_nothing, cli_dir *d) {
   need_compiler("gfx942");
   const double want = finished_run(d);
   char *warm = mlaf_format("%s/warm", d->dir);
@@ -96,10 +91,8 @@ TEST(killed_tuners_lose_nothing) {
 
 /* The choices of a finished run: device, problem and variant of each, without times. The caller frees them. */
 static char *layers_tuned(const cli_dir *d) {
-  cli_result r = RUN(d, TUNE_LAYER);
-  assert_exit(r, 0);
-  release(&r);
-  r = RUN(d, "db", "export");
+  RAN(d, 0, NULL, TUNE_LAYER);
+  cli_result r = RUN(d, "db", "export");
   assert_exit(r, 0);
   mlaf_text text = MLAF_TEXT_INIT(1 << 16);
   int choices = 0;
@@ -115,8 +108,7 @@ static char *layers_tuned(const cli_dir *d) {
 }
 
 /* Whatever was killed, the choices in the end are those of an undisturbed run. */
-TEST(killed_layer_tuners_lose_nothing) {
-  cli_dir *d = *state;
+TEST_OF(killed_layer_tuners_lose_nothing, cli_dir *d) {
   need_compiler("gfx942");
   char *want = layers_tuned(d); /* and the cache is warm */
   unlink(d->db);

@@ -1,7 +1,5 @@
 /* `mlaforge layer`: the check finds what is wrong, recorded launches are the layer's, and what the command says. One small layer
  * serves all: one head of MiniCPM3. */
-#include <math.h>
-
 #include "base/numbers.h"
 #include "cli/cli_fixture.h"
 #include "cli/layer.h"

@@ -44,8 +44,7 @@ static tune_seen tune(const cli_dir *d, const char *max, const char *extra) {
   return t;
 }
 
-TEST(tune_then_answer_from_the_database) {
-  const cli_dir *d = *state;
+TEST_OF(tune_then_answer_from_the_database, const cli_dir *d) {
   need_compiler("gfx942");
   tune_seen first = tune(d, "6", NULL);
   assert_int_equal(first.candidates, 6);
@@ -74,8 +73,7 @@ TEST(tune_then_answer_from_the_database) {
 }
 
 /* Nothing is tuned or remembered without a folder for temporary files; with one the same command works. */
-TEST(nothing_is_remembered_of_a_broken_machine) {
-  const cli_dir *d = *state;
+TEST_OF(nothing_is_remembered_of_a_broken_machine, const cli_dir *d) {
   need_compiler("gfx942");
   char *tmp = mlaf_strdup(getenv("TMPDIR"));
   setenv("TMPDIR", "/proc/nowhere", 1);
@@ -102,8 +100,7 @@ TEST(nothing_is_remembered_of_a_broken_machine) {
 }
 
 /* A grid of two head counts: a line each, and the CSV in the columns that compare-peers reads. */
-TEST(bench_of_a_grid) {
-  const cli_dir *d = *state;
+TEST_OF(bench_of_a_grid, const cli_dir *d) {
   need_compiler("gfx942");
   char csv[512], *text = NULL;
   size_t size = 0;
@@ -122,17 +119,11 @@ TEST(bench_of_a_grid) {
   assert_has(text, "\nidle,,2,300,1,8,1,bf16,64,32,mlaforge,\"");
   assert_has(text, ",modelled\n");
   free(text);
-  r = RUN(d, "bench", "--set", "A,Q1", EMU, "--dry-run");
-  assert_exit(r, 2);
-  release(&r);
-  r = RUN(d, "bench", "--set", "Q1", EMU);
-  assert_exit(r, 2);
-  assert_has(r.err, "--set is 'Q1'");
-  release(&r);
+  RAN(d, 2, NULL, "bench", "--set", "A,Q1", EMU, "--dry-run");
+  RAN(d, 2, PRINTS("--set is 'Q1'"), "bench", "--set", "Q1", EMU);
 }
 
-TEST(soak_of_the_planned_variant) {
-  const cli_dir *d = *state;
+TEST_OF(soak_of_the_planned_variant, const cli_dir *d) {
   need_compiler("gfx942");
   cli_result r = RUN(d, "verify", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "3", "--ctx", "90", EMU, "--soak",
                      "4", "--lengths", "uniform,5", "--json");
@@ -150,11 +141,8 @@ TEST(soak_of_the_planned_variant) {
   assert_true(error > 1e-5 && error < 2.5e-3);
   cJSON_Delete(o);
   release(&r);
-  r = RUN(d, "verify", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "2", "--ctx", "90", EMU, "--soak", "2",
-          "--pool", "1M", "--all", "--max-candidates", "2");
-  assert_exit(r, 0);
-  assert_has(r.out, "2 of 2 variants correct, 4 launches");
-  release(&r);
+  RAN(d, 0, PRINTS("2 of 2 variants correct, 4 launches"), "verify", "--heads", "4", "--rank", "64", "--rope", "32", "--batch",
+      "2", "--ctx", "90", EMU, "--soak", "2", "--pool", "1M", "--all", "--max-candidates", "2");
   static const struct {
     const char *args[6], *says;
   } wrong[] = {{{"--choices", "shipped"}, "--choices is for --soak N alone"},
@@ -165,20 +153,13 @@ TEST(soak_of_the_planned_variant) {
                {{"--soak", "5", "--shard", "0/2"}, "--shard divides"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     const char *const *a = wrong[i].args;
-    r = RUN(d, "verify", PROBLEM, EMU, a[0], a[1], a[2], a[3], a[4], a[5]);
-    assert_exit(r, 2);
-    assert_has(r.err, wrong[i].says);
-    release(&r);
+    RAN(d, 2, PRINTS(wrong[i].says), "verify", PROBLEM, EMU, a[0], a[1], a[2], a[3], a[4], a[5]);
   }
-  r = RUN(d, "verify", EMU, "--soak", "5", "--choices", "shipped");
-  assert_exit(r, 1);
-  assert_has(r.err, "the layer 'shipped' has no choice");
-  release(&r);
+  RAN(d, 1, PRINTS("the layer 'shipped' has no choice"), "verify", EMU, "--soak", "5", "--choices", "shipped");
 }
 
 /* A million launches take hours here: that it ends at all is the stop. */
-TEST(soak_stops) {
-  const cli_dir *d = *state;
+TEST_OF(soak_stops, const cli_dir *d) {
   need_compiler("gfx942");
   static const char *const args[] = {"verify", "--heads", "16", "--batch", "2", "--ctx", "300", EMU, "--soak", "1000000", NULL};
   pid_t child = start(d, args, NULL);
@@ -192,22 +173,17 @@ TEST(soak_stops) {
 
 /* A real device that is slow by nature (the emulator behind a HIP runtime): it measures no more than takes seconds, and a stop is
  * followed between two samples, not behind a grid. */
-TEST(slow_device) {
-  const cli_dir *d = *state;
+TEST_OF(slow_device, const cli_dir *d) {
   need_compiler("gfx942");
   char library[600];
   const char *build = getenv("MLAF_BUILD_DIR");
   snprintf(library, sizeof library, "%s/fakehip/libamdhip64_fakehip6.so", build ? build : ".");
   setenv("MLAF_HIP_LIBRARY", library, 1);
-  cli_result r = RUN(d, "bench", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "2", "--ctx", "100", "--device",
-                     "hip");
-  assert_exit(r, 0);
-  assert_has(r.out, "own kernel");
-  assert_has(r.out, "measured (p10");
-  release(&r);
+  RAN(d, 0, PRINTS("own kernel", "measured (p10"), "bench", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "2",
+      "--ctx", "100", "--device", "hip");
   /* All phases of a soak, with both streams and the reader, as on a GPU. */
-  r = RUN(d, "verify", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "3", "--ctx", "90", "--device", "hip", "--soak",
-          "120", "--pool", "1M", "--json");
+  cli_result r = RUN(d, "verify", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "3", "--ctx", "90", "--device",
+                     "hip", "--soak", "120", "--pool", "1M", "--json");
   assert_exit(r, 0);
   cJSON *o = cJSON_Parse(r.out);
   assert_int_equal(cJSON_GetObjectItem(o, "launches")->valueint, 120);
@@ -237,8 +213,7 @@ static int64_t samples_in(const char *path) {
   return n.samples;
 }
 
-TEST(interrupted_tuning_goes_on) {
-  const cli_dir *d = *state;
+TEST_OF(interrupted_tuning_goes_on, const cli_dir *d) {
   need_compiler("gfx942");
   static const char *const args[] = {"tune", PROBLEM, EMU, "--json", "--max-candidates", "9", NULL};
   pid_t child = start(d, args, NULL);
@@ -262,8 +237,7 @@ TEST(interrupted_tuning_goes_on) {
   assert_int_equal(samples_in(d->db), rest.candidates);
 }
 
-TEST(killed_tuning_goes_on_too) {
-  const cli_dir *d = *state;
+TEST_OF(killed_tuning_goes_on_too, const cli_dir *d) {
   need_compiler("gfx942");
   static const char *const args[] = {"tune", PROBLEM, EMU, "--json", "--max-candidates", "5", NULL};
   pid_t child = start(d, args, NULL);
@@ -285,8 +259,7 @@ static void count_correct(void *user, const char *schema, const cJSON *o) {
   ++*(int *)user;
 }
 
-TEST(verify_planned_and_injected) {
-  const cli_dir *d = *state;
+TEST_OF(verify_planned_and_injected, const cli_dir *d) {
   need_compiler("gfx942");
   int correct = 0;
   cli_result r = RUN(d, "verify", "--heads", "20", "--q-len", "3", "--causal", "--page-size", "3", "--ctx", "200", EMU,
@@ -322,8 +295,7 @@ static void read_kernel(void *user, const char *schema, const cJSON *o) {
   assert_true(cJSON_GetObjectItem(loop, "waitcnt")->valueint > 0);
 }
 
-TEST(compile_shows_the_evidence) {
-  cli_dir *d = *state;
+TEST_OF(compile_shows_the_evidence, cli_dir *d) {
   need_compiler("gfx942");
   char out[128];
   snprintf(out, sizeof out, "%s/code", d->dir);

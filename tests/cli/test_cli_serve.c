@@ -21,14 +21,10 @@ static int64_t samples_in(const char *path) {
 /* --- what there is --- */
 
 static void expect_line(const cli_dir *d, const char *model, const char *tp, const char *sizes, const char *line) {
-  cli_result r = RUN(d, "tune", "--model", model, "--tp", tp, "--serve", sizes, "--device", "emu:gfx942", "--dry-run");
-  assert_exit(r, 0);
-  assert_has(r.out, line);
-  release(&r);
+  RAN(d, 0, PRINTS(line), "tune", "--model", model, "--tp", tp, "--serve", sizes, "--device", "emu:gfx942", "--dry-run");
 }
 
-TEST(lists_problems_and_layers) {
-  const cli_dir *d = *state;
+TEST_OF(lists_problems_and_layers, const cli_dir *d) {
   /* six operations with 1, 2 and 4 tokens, attention with two contexts */
   expect_line(d, "minicpm3-4b", "40", "batch=1:4,ctx=64:128", "21 problems and 6 layers on 1 x AMD Instinct MI300X (emulated): "
               "at most ");
@@ -133,8 +129,7 @@ static char *read_in(const char *dir, const char *name) {
   return slurp(path);
 }
 
-TEST(killed_and_taken_up_again) {
-  cli_dir *d = *state;
+TEST_OF(killed_and_taken_up_again, cli_dir *d) {
   char out[100];
   need_compiler("gfx942");
   snprintf(out, sizeof out, "%s/out", d->dir);

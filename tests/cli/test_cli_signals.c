@@ -61,8 +61,7 @@ static const long_run runs[] = {
      SIGTERM, 1000, false},
 };
 
-TEST(every_command_ends) {
-  const cli_dir *d = *state;
+TEST_OF(every_command_ends, const cli_dir *d) {
   need_proc();
   need_compiler("gfx942");
   double most = 0;
@@ -97,8 +96,7 @@ TEST(every_command_ends) {
 }
 
 /* A table that is cut short has its rows, and a stream of JSON lines its last one. */
-TEST(what_is_done_is_printed) {
-  const cli_dir *d = *state;
+TEST_OF(what_is_done_is_printed, const cli_dir *d) {
   static const char *const table[] = {"tune", "--heads", "1,2,3,4,5,6,7,8", "--batch", "1:1024", "--ctx", "1024:65536", EMU,
                                       "--dry-run", NULL};
   pid_t child = start(d, table, NULL);
@@ -125,8 +123,7 @@ TEST(what_is_done_is_printed) {
 }
 
 /* A grid says which of its problems have a choice, the one under way too, and names no more than it began. */
-TEST(an_interrupted_grid_counts_its_problems) {
-  const cli_dir *d = *state;
+TEST_OF(an_interrupted_grid_counts_its_problems, const cli_dir *d) {
   static const char *const args[] = {"tune", "--heads", "16", "--batch", "1,2", "--ctx", "64", EMU, "--jobs", "1", NULL};
   const pid_t child = start(d, args, NULL);
   wait_for_work(child, 4, true);
@@ -150,8 +147,7 @@ TEST(an_interrupted_grid_counts_its_problems) {
 }
 
 /* A step that cannot be interrupted: a compile worker that hangs under a command that asks nobody meanwhile. */
-TEST(a_step_that_does_not_look) {
-  const cli_dir *d = *state;
+TEST_OF(a_step_that_does_not_look, const cli_dir *d) {
   need_proc();
   need_compiler("gfx942");
   static const char *const args[] = {"bench", "--heads", "16", EMU, "--json", NULL};

@@ -106,34 +106,22 @@ static void add(const char *path, int batch, const char *variant, double ns) {
   mlaf_db_close(db);
 }
 
-TEST(merge_diff_check_gc) {
-  const cli_dir *d = *state;
+TEST_OF(merge_diff_check_gc, const cli_dir *d) {
   char a[100], b[100];
   snprintf(a, sizeof a, "%s/a.db", d->dir);
   snprintf(b, sizeof b, "%s/b.db", d->dir);
   add(a, 1, "mfma_reg:x=1/s1", 1000);
   add(b, 2, "mfma_reg:x=2/s1", 2000);
-  cli_result r = RUN(d, "db", "merge", a, b, "--json");
-  assert_exit(r, 0);
-  assert_has(r.out, "\"samples\":1,\"known\":0");
-  release(&r);
-  r = RUN(d, "db", "diff", a, d->db);
+  RAN(d, 0, PRINTS("\"samples\":1,\"known\":0"), "db", "merge", a, b, "--json");
+  cli_result r = RUN(d, "db", "diff", a, d->db);
   assert_exit(r, 1);
   assert_has(r.out, "added");
   assert_has(r.out, "1 choices differ, 1 are the same");
   release(&r);
-  r = RUN(d, "db", "diff", a, a);
-  assert_exit(r, 0);
-  release(&r);
-  r = RUN(d, "db", "check");
-  assert_exit(r, 0);
-  assert_has(r.out, "nothing wrong with 2 choices, 2 samples");
-  release(&r);
+  RAN(d, 0, NULL, "db", "diff", a, a);
+  RAN(d, 0, PRINTS("nothing wrong with 2 choices, 2 samples"), "db", "check");
   add(d->db, 1, "mfma_reg:x=1/s1", 990);
-  r = RUN(d, "db", "gc", "--dry-run");
-  assert_exit(r, 0);
-  assert_has(r.out, "would remove 1 superseded");
-  release(&r);
+  RAN(d, 0, PRINTS("would remove 1 superseded"), "db", "gc", "--dry-run");
   r = RUN(d, "db", "gc");
   assert_has(r.out, "removed 1 superseded");
   release(&r);
@@ -156,36 +144,21 @@ TEST(merge_diff_check_gc) {
   assert_has(r.err, "save what its pages hold with: mlaforge db merge '");
   assert_true(!strstr(r.err, "move it aside"));
   release(&r);
-  r = RUN(d, "db", "merge", a);
-  assert_exit(r, 0);
-  assert_has(r.out, "is damaged, so this is what its pages hold:");
-  assert_has(r.out, ": 1 samples of 1 problems new, 0 known");
-  release(&r);
+  RAN(d, 0, PRINTS("is damaged, so this is what its pages hold:", ": 1 samples of 1 problems new, 0 known"), "db", "merge", a);
 }
 
-TEST(why_names_every_rung) {
-  const cli_dir *d = *state;
+TEST_OF(why_names_every_rung, const cli_dir *d) {
   add(d->db, 1, "mfma_reg:x=1/s1", 1000);
-  cli_result r = RUN(d, "db", "why", "mla_decode:h16", "--device-id", "emu:gfx942|cu304|xcc8|SPX|NPS1");
-  assert_exit(r, 0);
-  assert_has(r.out, "exact     no   user layer: choice of mla_decode:h16");
-  assert_has(r.out, "HARD: the generator no longer makes this variant");
-  assert_has(r.out, "model     yes");
-  assert_has(r.out, "a plan stands on: model");
-  release(&r);
-  r = RUN(d, "db", "why", "mla_decode:h16", "--device-id", "gfx942:sramecc+:xnack-|cu228|xcc6|SPX|NPS1");
-  assert_exit(r, 0);
-  assert_has(r.out, "HARD: another device");
-  release(&r);
+  RAN(d, 0, PRINTS("exact     no   user layer: choice of mla_decode:h16", "HARD: the generator no longer makes this variant",
+      "model     yes", "a plan stands on: model"), "db", "why", "mla_decode:h16", "--device-id",
+      "emu:gfx942|cu304|xcc8|SPX|NPS1");
+  RAN(d, 0, PRINTS("HARD: another device"), "db", "why", "mla_decode:h16", "--device-id",
+      "gfx942:sramecc+:xnack-|cu228|xcc6|SPX|NPS1");
   static const char *const strange[] = {"gfx942:sramecc+:xnack-|cu0|xcc8|SPX|NPS1", "gfx942|cu-1|xcc8", "gfx942|cu",
                                         "gfx942|cu38x", "sm_90|sm0|l2_60M"};
-  for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
-    r = RUN(d, "db", "why", "mla_decode:h16", "--device-id", strange[i]);
-    assert_exit(r, 2);
-    assert_has(r.err, "are no compute units, must be 1 to 99999");
-    release(&r);
-  }
-  r = RUN(d, "db", "why", "mla_decode:h16,b64,s4096", "--device-id", "gfx942:sramecc+:xnack-|cu38|xcc1|CPX|NPS1");
+  for (size_t i = 0; i < sizeof strange / sizeof *strange; i++)
+    RAN(d, 2, PRINTS("are no compute units, must be 1 to 99999"), "db", "why", "mla_decode:h16", "--device-id", strange[i]);
+  cli_result r = RUN(d, "db", "why", "mla_decode:h16,b64,s4096", "--device-id", "gfx942:sramecc+:xnack-|cu38|xcc1|CPX|NPS1");
   assert_has(r.out, "not verified on this device; estimated for 304 compute units, and this device has 38: its time is another");
   release(&r);
   r = RUN(d, "db", "why", "mla_decode:h128", "--device-id", "sm_90|sm132|l2_60M|bus6016"); /* code for it is that of sm_90a */
@@ -210,14 +183,11 @@ static void import_named(const cli_dir *d, const char *device, const char *const
     fprintf(f, "%s\t%s\t%s\t1\tmodelled\t%s\t0\t0.002\t" MLAF_DB_PROTOCOL_TEXT "\t*\t*\t*\t*\tt\ta=1\tx\t-\t-\t-\t256\t32"
                "\t-\t-\t-\t-\t-\t-\t0\t0\tequal\n", device, rows[i][0], rows[i][1], rows[i][2]);
   fclose(f);
-  cli_result r = RUN(d, "db", "import", path);
-  assert_exit(r, 0);
-  release(&r);
+  RAN(d, 0, NULL, "db", "import", path);
 }
 
 /* Times of the emulator and of one H200. */
-TEST(why_says_what_was_measured_near) {
-  const cli_dir *d = *state;
+TEST_OF(why_says_what_was_measured_near, const cli_dir *d) {
   unlink(d->db);
 #define AT  "mla_decode:h16,r512,p64,q4,causal,bf16,page64,"
 #define LDS "mfma_lds:blocks=1,load=dma,order=ahead,rescale=lazy,schedule=fitted,stages=3,waves=4/s1,rows=4,team=2"
@@ -226,16 +196,13 @@ TEST(why_says_what_was_measured_near) {
        "mfma_reg:blocks=2,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,schedule=fitted,tile=16,waves=4/s1,rows=4,team=2", "55260"},
       {AT "b256,s2048", LDS, "160280"}};
   import_named(d, "emu:gfx942|cu304|xcc8|SPX|NPS1", near, 2);
-  cli_result r = RUN(d, "db", "why", AT "b240,s1024", "--device-id", "emu:gfx942|cu304|xcc8|SPX|NPS1");
-  assert_exit(r, 0);
-  assert_has(r.out, "nearest   yes  user layer: choice of " AT "b128,s1024");
-  assert_has(r.out, "taken: " LDS " (kernel of " AT "b256,s2048): the model and 2 times of 2 problems nearby say ");
-  assert_has(r.out, " us, the nearest choice's kernel ");
-  assert_has(r.out, "a plan stands on: nearest");
-  release(&r);
+  RAN(d, 0, PRINTS("nearest   yes  user layer: choice of " AT "b128,s1024",
+      "taken: " LDS " (kernel of " AT "b256,s2048): the model and 2 times of 2 problems nearby say ",
+      " us, the nearest choice's kernel ", "a plan stands on: nearest"), "db", "why", AT "b240,s1024", "--device-id",
+      "emu:gfx942|cu304|xcc8|SPX|NPS1");
   import_named(d, "arch:gfx942", near, 1);
   static const char other[] = "55.26 us modelled for 304 compute units, and this device has 38: its time is another";
-  r = RUN(d, "db", "why", AT "b128,s1024", "--device-id", "gfx942:sramecc+:xnack-|cu38|xcc1|CPX|NPS1");
+  cli_result r = RUN(d, "db", "why", AT "b128,s1024", "--device-id", "gfx942:sramecc+:xnack-|cu38|xcc1|CPX|NPS1");
   assert_has(r.out, other);
   release(&r);
   r = RUN(d, "db", "why", AT "b128,s1024", "--device-id", "gfx942:sramecc+:xnack-|cu304|xcc8|SPX|NPS1");
@@ -259,8 +226,7 @@ TEST(why_says_what_was_measured_near) {
   release(&r);
 }
 
-TEST(report_is_one_self_contained_page) {
-  const cli_dir *d = *state;
+TEST_OF(report_is_one_self_contained_page, const cli_dir *d) {
   char path[100], db[100];
   snprintf(path, sizeof path, "%s/r.html", d->dir);
   snprintf(db, sizeof db, "%s/<b>&.db", d->dir);
@@ -281,9 +247,7 @@ TEST(report_is_one_self_contained_page) {
     if (strstr(page, never[i])) fail_msg("the page has '%s'", never[i]);
   free(page);
   release(&r);
-  r = RUN(d, "report");
-  assert_exit(r, 2);
-  release(&r);
+  RAN(d, 2, NULL, "report");
 }
 
 static void write_text(const char *path, const char *text) {
@@ -293,8 +257,7 @@ static void write_text(const char *path, const char *text) {
   assert_int_equal(fclose(f), 0);
 }
 
-TEST(grids_on_the_command_line) {
-  const cli_dir *d = *state;
+TEST_OF(grids_on_the_command_line, const cli_dir *d) {
   cli_result r = RUN(d, "tune", "--dry-run", "--device", "emu:gfx942", "--model", "deepseek-v3,kimi-k3", "--tp", "8,64",
                      "--batch",
                      "1:4", "--ctx", "1024,2048", "--shard", "0/3", "--json");
@@ -303,10 +266,7 @@ TEST(grids_on_the_command_line) {
   assert_int_equal(each_json(r.out, NULL, NULL), 6);
   assert_has(r.err, "left out: kimi-k3 has 96 heads, which --tp 64 does not divide");
   release(&r);
-  r = RUN(d, "tune", "--heads", "16", "--batch", "1,x", "--dry-run");
-  assert_exit(r, 2);
-  assert_has(r.err, "--batch '1,x' at character 3");
-  release(&r);
+  RAN(d, 2, PRINTS("--batch '1,x' at character 3"), "tune", "--heads", "16", "--batch", "1,x", "--dry-run");
   char list[300], at[310];
   snprintf(list, sizeof list, "%s/problems", d->dir);
   snprintf(at, sizeof at, "@%s", list);
@@ -317,39 +277,21 @@ TEST(grids_on_the_command_line) {
   assert_int_equal(each_json(r.out, NULL, NULL), 2);
   assert_has(r.out, "mla_decode:h5,r256,p32,q2,bf16,page16,b2,s64");
   release(&r);
-  r = RUN(d, "tune", at, "--dry-run", "--batch", "2");
-  assert_exit(r, 2);
-  assert_has(r.err, "give no other grid");
-  release(&r);
+  RAN(d, 2, PRINTS("give no other grid"), "tune", at, "--dry-run", "--batch", "2");
   write_text(list, "mla_decode:h16,r512,p64,q1,bf16,page64,b1,s512\nmla_decode:h16,r500,p64,q1,bf16,page64,b1,s512\n");
-  r = RUN(d, "tune", at, "--dry-run");
-  assert_exit(r, 2);
-  assert_has(r.err, "problems:2: ");
-  release(&r);
-  r = RUN(d, "verify", "--heads", "16", "--batch", "1,2");
-  assert_exit(r, 2);
-  release(&r);
-  r = RUN(d, "tune", "--misses", "--heads", "16");
-  assert_exit(r, 2);
-  release(&r);
-  r = RUN(d, "tune", "--heads", "16", "--strategy", "guess", "--dry-run");
-  assert_exit(r, 2);
-  assert_has(r.err, "pruned, exhaustive and halving");
-  release(&r);
+  RAN(d, 2, PRINTS("problems:2: "), "tune", at, "--dry-run");
+  RAN(d, 2, NULL, "verify", "--heads", "16", "--batch", "1,2");
+  RAN(d, 2, NULL, "tune", "--misses", "--heads", "16");
+  RAN(d, 2, PRINTS("pruned, exhaustive and halving"), "tune", "--heads", "16", "--strategy", "guess", "--dry-run");
 }
 
 /* --- tune layer --- */
 
 #define LAYER "tune", "layer", "--model", "minicpm3-4b", "--tp", "40", "--ctx", "64", "--batch", "1,2", "--device", "emu:gfx942"
 
-TEST(tune_layer_says_what_it_tried) {
-  cli_dir *d = *state;
-  cli_result r = RUN(d, LAYER, "--dry-run");
-  assert_exit(r, 0);
-  assert_has(r.out, "q_b+append+q_absorb");
-  assert_has(r.out, "choices would be stored");
-  release(&r);
-  r = RUN(d, LAYER);
+TEST_OF(tune_layer_says_what_it_tried, cli_dir *d) {
+  RAN(d, 0, PRINTS("q_b+append+q_absorb", "choices would be stored"), LAYER, "--dry-run");
+  cli_result r = RUN(d, LAYER);
   assert_exit(r, 0);
   assert_has(r.out, "us are of a whole layer, modelled. 2 numbers of tokens tuned, 0 known; choices are stored in");
   assert_null(strstr(r.out, "q_b+append+q_absorb")); /* Hopper alone has such kernels */
@@ -361,10 +303,8 @@ TEST(tune_layer_says_what_it_tried) {
              "\"known\":true,\"outcome\":\"ok\"");
   assert_has(r.out, "there is no kernel of 'q_b+append+q_absorb' for it on gfx942");
   release(&r);
-  r = RUN(d, "db", "why", "mla_layer:d2560,h1,l768,r256,p32,n64,v64,bf16,t2,s64");
-  assert_exit(r, 2);
-  assert_has(r.err, "mlaforge tune layer --dry-run says which value holds");
-  release(&r);
+  RAN(d, 2, PRINTS("mlaforge tune layer --dry-run says which value holds"), "db", "why",
+      "mla_layer:d2560,h1,l768,r256,p32,n64,v64,bf16,t2,s64");
 }
 
 TEST(tune_layer_refuses) {

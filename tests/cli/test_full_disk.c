@@ -180,7 +180,7 @@ static void fault_at(const disk_case *c, long nth, bool stays) {
   expect(c, c->check, nth, "with space again");
 }
 
-static void each_write_fails(void **state) {
+TEST(each_write_fails) {
   const long points = n_points();
   const char *only = getenv("MLAF_DISK_CASE");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -244,7 +244,7 @@ static int on_small_disk(void *user) {
   return 0;
 }
 
-static void a_small_disk_fills_up(void **state) {
+TEST(a_small_disk_fills_up) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     int status = -1;
     remove_tree(at.disk);
@@ -260,7 +260,7 @@ static void a_small_disk_fills_up(void **state) {
 }
 
 /* Results that go to stdout get the same care. */
-static void stdout_is_full(void **state) {
+TEST(stdout_is_full) {
   static const char *const commands[] = {"$M db export --db $R/t.db", "$M db show --db $R/t.db --json", "$M devices",
                                          "$M generate " ONE,
                                          "$M cache list --cache $R/cache", "$M --help", "$M env"};
@@ -274,8 +274,4 @@ static void stdout_is_full(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(stdout_is_full), cmocka_unit_test(each_write_fails),
-                                     cmocka_unit_test(a_small_disk_fills_up)};
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+TESTS(setup, teardown)

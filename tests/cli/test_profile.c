@@ -49,8 +49,7 @@ static void read_profile(void *user, const char *schema, const cJSON *o) {
   s->clk += number(o, "clk");
 }
 
-TEST(of_the_planned_variant) {
-  const cli_dir *d = *state;
+TEST_OF(of_the_planned_variant, const cli_dir *d) {
   need_compiler("gfx942");
   char trace[128];
   snprintf(trace, sizeof trace, "%s/trace.json", d->dir);
@@ -91,8 +90,7 @@ static int lines(const char *text) {
   return n;
 }
 
-TEST(as_text) {
-  const cli_dir *d = *state;
+TEST_OF(as_text, const cli_dir *d) {
   need_compiler("gfx942");
   cli_result hot = RUN(d, "profile", PROBLEM), all = RUN(d, "profile", PROBLEM, "--all");
   cli_result top = RUN(d, "profile", PROBLEM, "--top", "3");
@@ -116,8 +114,7 @@ static void read_idle(void *user, const char *schema, const cJSON *o) {
 }
 
 /* A fitted launch fills the device, and three requests leave eight of nine workgroups nothing: one that works is replayed. */
-TEST(of_a_launch_with_idle_workgroups) {
-  const cli_dir *d = *state;
+TEST_OF(of_a_launch_with_idle_workgroups, const cli_dir *d) {
   need_compiler("gfx942");
   double first[2] = {-1, 0};
   static const char variant[] = "mfma_reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,schedule=fitted,tile=16,"
@@ -136,8 +133,7 @@ static void read_kernel_ns(void *user, const char *schema, const cJSON *o) {
 }
 
 /* Requests of up to twice the length take a launch that does not cut them longer. */
-TEST(of_different_lengths) {
-  const cli_dir *d = *state;
+TEST_OF(of_different_lengths, const cli_dir *d) {
   need_compiler("gfx942");
   double equal[1] = {0}, uniform[1] = {0};
   cli_result r = RUN(d, "profile", "mla_decode:h16,r512,p64,q1,bf16,page64,b8,s512", "--variant", REG, "--json");
@@ -175,8 +171,7 @@ static const char good[] =
     "{\"buffer\": 262144, \"fill\": \"random_f32\", \"name\": \"part_o\"}, {\"buffer\": 512, \"fill\": \"random_f32\"},\n"
     "{\"buffer\": 32768}, {\"buffer\": 128, \"values_i32\": [1, 2]}, {\"i64\": 32}, {\"i32\": 4}, {\"u32\": 0, \"at\": 44}]}";
 
-TEST(of_a_code_object) {
-  const cli_dir *d = *state;
+TEST_OF(of_a_code_object, const cli_dir *d) {
   need_compiler("gfx942");
   char symbol[64], path[128], text[2048];
   char *code = combine_code(d, symbol);
@@ -263,8 +258,7 @@ static void assert_modelled(const char *text) {
 }
 
 /* "lds": dynamic LDS, counted in what limits occupancy, bounded by the compute unit's. */
-TEST(dynamic_lds) {
-  const cli_dir *d = *state;
+TEST_OF(dynamic_lds, const cli_dir *d) {
   need_compiler("gfx942");
   static const char form[] = "{\"kernel\": \"dynamic_sum\", \"grid\": [8], \"block\": [256], %s\"args\": [{\"buffer\": 1024},"
                              " {\"buffer\": 1024}]}";
@@ -288,8 +282,7 @@ TEST(dynamic_lds) {
 }
 
 /* A kernel without an end, and the first signal: it is done within its next slice, hours before any limit. */
-TEST(stopped_by_the_first_signal) {
-  const cli_dir *d = *state;
+TEST_OF(stopped_by_the_first_signal, const cli_dir *d) {
   need_compiler("gfx942");
   char code[128], args[128];
   snprintf(code, sizeof code, "%s/endless.co", d->dir);
@@ -307,8 +300,7 @@ TEST(stopped_by_the_first_signal) {
   release(&r);
 }
 
-TEST(of_a_foreign_kernel) {
-  const cli_dir *d = *state;
+TEST_OF(of_a_foreign_kernel, const cli_dir *d) {
   need_compiler("gfx942");
   char code[128], args[128];
   snprintf(code, sizeof code, "%s/sum.co", d->dir);
@@ -355,8 +347,7 @@ TEST(of_a_foreign_kernel) {
   release(&r);
 }
 
-TEST(usage) {
-  const cli_dir *d = *state;
+TEST_OF(usage, const cli_dir *d) {
   static const struct {
     const char *args[6], *expect;
   } cases[] = {{{"profile", "--code", "x.co"}, "--code and --args go together"},
@@ -373,8 +364,7 @@ TEST(usage) {
 }
 
 /* Executed evidence of both families: what a round needs, not what its rare paths hold. */
-TEST(evidence_by_execution) {
-  const cli_dir *d = *state;
+TEST_OF(evidence_by_execution, const cli_dir *d) {
   need_compiler("gfx942");
   static const char *const variants[] = {REG, LDS};
   for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {

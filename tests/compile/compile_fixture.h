@@ -5,12 +5,8 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "cmocka_all.h"
 #include "compile/compile.h"
@@ -75,6 +71,11 @@ static inline mlaf_compile_job compile_one(mlaf_compiler *c, const char *source)
   mlaf_status status = mlaf_compile(c, &job, 1, NULL, NULL, &err);
   if (status != MLAF_OK) fail_msg("mlaf_compile: %s: %s", mlaf_status_name(status), err.text);
   return job;
+}
+
+static inline void clear_and_close(mlaf_compile_job *job, mlaf_compiler *c) {
+  mlaf_compile_job_clear(job);
+  mlaf_compiler_close(c);
 }
 
 static inline void assert_compiled(const mlaf_compile_job *job) {

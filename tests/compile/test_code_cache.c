@@ -1,5 +1,4 @@
 /* The code-object cache: hits without a compiler, damage healed, faults of the disk survived, one compile per key. */
-#include <errno.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -155,8 +154,7 @@ TEST(a_hit_starts_and_loads_nothing) {
   assert_int_equal(mlaf_cache_get(c, job.key, &code, &size, NULL), MLAF_E_NOT_COMPILED);
   assert_int_equal(mlaf_cache_get(c, "../../etc/passwd", &code, &size, NULL), MLAF_E_ARG);
   mlaf_compile_job_clear(&job);
-  mlaf_compile_job_clear(&again);
-  mlaf_compiler_close(c);
+  clear_and_close(&again, c);
   remove_tree(folder);
 }
 
@@ -206,8 +204,7 @@ TEST(a_torn_entry_is_rebuilt_once) {
   free(path);
   mlaf_compile_job_clear(&job);
   mlaf_compile_job_clear(&again);
-  mlaf_compile_job_clear(&third);
-  mlaf_compiler_close(c);
+  clear_and_close(&third, c);
   remove_tree(folder);
 }
 
@@ -335,8 +332,7 @@ static int read_only_body(const char *folder) {
   /* what is in a read-only cache is still used */
   mlaf_compile_job job = make_job(KERNEL "// shipped\n");
   if (!rc && (mlaf_compile(c, &job, 1, NULL, NULL, NULL) != MLAF_OK || job.status != MLAF_OK || !job.cached)) rc = 5;
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
   return rc;
 }
 
@@ -350,8 +346,7 @@ TEST(a_read_only_directory_serves_hits_and_compiles_the_rest) {
   mlaf_compiler *c = open_compiler(folder, 1, 0, NULL);
   mlaf_compile_job job = compile_one(c, KERNEL "// shipped\n");
   assert_compiled(&job);
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
   assert_int_equal(nftw(folder, make_readable, 16, FTW_PHYS | FTW_DEPTH), 0);
   int rc = in_child(read_only_body, folder);
   if (rc == MODES_DO_NOT_COUNT) fail_msg("%s lies on a file system without modes: set TMPDIR to another", folder);
@@ -419,8 +414,7 @@ static int same_key_body(const char *folder) {
   mlaf_compile_job job = make_job(KERNEL "//MLAF_TEST_NAP\n");
   if (mlaf_compile(c, &job, 1, NULL, NULL, NULL) != MLAF_OK || job.status != MLAF_OK) return 50;
   mlaf_compile_stats s = stats_of(c);
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
   return (int)(s.compiled * 10 + s.cache_hits);
 }
 
@@ -505,8 +499,7 @@ TEST(a_killed_holder_frees_its_lock) {
   mlaf_compile_job job = make_job(KERNEL "//MLAF_TEST_HANG\n");
   assert_int_equal(mlaf_compile(c, &job, 1, NULL, NULL, NULL), MLAF_E_KILLED); /* it got the lock, and then hung as well */
   assert_int_equal(lines.count, 0);             /* no "compiling without the lock": it was free */
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
   remove_tree(folder);
 }
 
@@ -535,8 +528,7 @@ TEST(a_lock_that_never_comes_is_given_up) {
   assert_non_null(strstr(lines.last, "compiling without"));
   mlaf_cache_unlock(&other, &label, lock);
   mlaf_cache_close(&other);
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
   remove_tree(folder);
 }
 
@@ -558,8 +550,7 @@ TEST(disassembly_is_cached_by_content) {
   ((char *)job.code)[job.code_size - 1] ^= 1;
   assert_int_equal(mlaf_disassemble(c, "gfx942", job.code, job.code_size, &second, NULL), MLAF_E_NO_COMPILER);
   free(first);
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
   remove_tree(folder);
 }
 

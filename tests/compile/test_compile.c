@@ -19,8 +19,7 @@ TEST(compiles_and_states_resources) {
   assert_int_equal(meta.scratch_bytes, 0);
   assert_true(meta.vgpr_count >= 1 && meta.vgpr_count <= 16);
   assert_true(meta.kernarg_bytes >= 20);
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
 }
 
 TEST(bytes_depend_on_the_source_alone) {
@@ -35,8 +34,7 @@ TEST(bytes_depend_on_the_source_alone) {
   print_message("compile of a small kernel: cold worker %.3f s, warm worker %.3f s\n", cold.seconds, warm.seconds);
   mlaf_compile_job_clear(&cold);
   mlaf_compile_job_clear(&warm_up);
-  mlaf_compile_job_clear(&warm);
-  mlaf_compiler_close(a);
+  clear_and_close(&warm, a);
   mlaf_compiler_close(b);
 }
 
@@ -87,8 +85,7 @@ TEST(a_compile_error_begins_with_its_first_error_line) {
   /* the worker is none the worse */
   job = compile_one(c, KERNEL);
   assert_compiled(&job);
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
 }
 
 /* The file that a message says the source was kept in holds that source. */
@@ -131,8 +128,7 @@ TEST(misbehaving_workers_are_named_and_replaced) {
   assert_int_equal(stats_of(c).timeouts, 1);
   mlaf_compile_job job = compile_one(c, KERNEL);
   assert_compiled(&job);
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
   remove_tree(cache);
 }
 
@@ -202,8 +198,7 @@ TEST(a_worker_killed_once_is_replaced) {
   pthread_join(thread, NULL);
   assert_compiled(&job);
   assert_int_equal(stats_of(c).worker_crashes, 1);
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
 }
 
 /* Ctrl-C goes to the terminal's process group, a service manager's SIGTERM to all processes of a service: neither ends a
@@ -230,8 +225,7 @@ TEST(workers_leave_signals_to_their_parent) {
     mlaf_compile_job_clear(&job);
   }
   assert_int_equal(stats_of(c).worker_crashes, 0);
-  mlaf_compile_job_clear(&first);
-  mlaf_compiler_close(c);
+  clear_and_close(&first, c);
 }
 
 /* While nothing is finished, the caller is asked too. */
@@ -250,8 +244,7 @@ TEST(waiting_can_be_cancelled) {
   assert_int_equal(mlaf_compile(c, &job, 1, stop_soon, &calls, NULL), MLAF_E_CANCELLED);
   assert_int_equal(calls, 3);
   assert_true(mlaf_now() - start < 3600); /* the compile would have taken twice as long */
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
 }
 
 /* One that somebody stopped takes no CPU time: another compiles, and nobody is told. */
@@ -266,8 +259,7 @@ TEST(a_stopped_worker_is_replaced) {
   pthread_join(thread, NULL);
   assert_compiled(&job);
   assert_int_equal(stats_of(c).worker_crashes, 1);
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
   assert_int_equal(count_children(NULL), 0);
 }
 
@@ -301,8 +293,7 @@ TEST(a_worker_that_died_idle_is_nobodys_fault) {
   job = compile_one(c, KERNEL "// again\n");
   assert_compiled(&job);
   assert_int_equal(stats_of(c).worker_crashes, 0);
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
   assert_int_equal(count_children(NULL), 0);
 }
 
@@ -468,8 +459,7 @@ TEST(a_missing_compiler_is_said_once_and_clearly) {
   assert_int_equal(job.status, MLAF_E_NO_COMPILER);
   assert_non_null(strstr(err.text, "/nonexistent/rocm"));
   assert_non_null(strstr(job.log, "/nonexistent/rocm"));
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
 
   opts = (mlaf_compiler_opts){.jobs = -1};
   assert_int_equal(mlaf_compiler_open(&opts, NULL, &c, &err), MLAF_E_ARG);
@@ -495,8 +485,7 @@ TEST(a_library_folder_without_libraries_is_no_compiler) {
     assert_int_equal(status, MLAF_E_NO_COMPILER);
     assert_non_null(strstr(err.text, "tools/setup.sh"));
   }
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
   free(lib);
   free(rtc);
   free(comgr);
@@ -544,8 +533,7 @@ static void both_transports_give_the_same_bytes(void **state) {
   assert_int_equal(pclose(p), 0);
   assert_string_equal(got, want);
   free(command);
-  mlaf_compile_job_clear(&job);
-  mlaf_compiler_close(c);
+  clear_and_close(&job, c);
   mlaf_toolchain_clear(&t);
 }
 

@@ -35,7 +35,7 @@ static bool has_symbol(const mlaf_compile_job *job, const char *name) {
   return false;
 }
 
-static void a_cubin_comes_out_and_is_cached(void **state) {
+TEST(a_cubin_comes_out_and_is_cached) {
   need_compiler("sm_90a");
   char *cache = make_folder();
   mlaf_compiler *c = open_compiler(cache, 2, 0, NULL);
@@ -56,13 +56,12 @@ static void a_cubin_comes_out_and_is_cached(void **state) {
   assert_int_equal(stats_of(c).compiled, 1);
   mlaf_compile_job_clear(&first);
   mlaf_compile_job_clear(&again);
-  mlaf_compile_job_clear(&other);
-  mlaf_compiler_close(c);
+  clear_and_close(&other, c);
   remove_tree(cache);
 }
 
 /* The cubin's facts of a kernel that uses some of everything. */
-static void resources_of_a_cubin(void **state) {
+TEST(resources_of_a_cubin) {
   need_compiler("sm_90a");
   static const char *const source =
       "struct args { float* o; const int* i; int n; };\n"
@@ -121,13 +120,12 @@ static void in_this_process(void **state) {
   assert_int_equal(a.code_size, b.code_size);
   assert_memory_equal(a.code, b.code, a.code_size);
   mlaf_compile_job_clear(&a);
-  mlaf_compile_job_clear(&b);
-  mlaf_compiler_close(here);
+  clear_and_close(&b, here);
   mlaf_compiler_close(there);
 }
 
 /* A fault of a source or an option is the kernel's; an unknown target is what this compiler cannot do. */
-static void errors_are_the_compilers_own(void **state) {
+TEST(errors_are_the_compilers_own) {
   need_compiler("sm_90a");
   static const char *const strange[] = {"--no-such-option", NULL};
   mlaf_compiler *c = open_compiler(NULL, 2, 0, NULL);
@@ -151,7 +149,7 @@ static void errors_are_the_compilers_own(void **state) {
 }
 
 /* Kernels of both vendors in one batch with one worker process: each gets its own compiler. */
-static void both_vendors_in_one_batch(void **state) {
+TEST(both_vendors_in_one_batch) {
   need_compiler("sm_90a");
   need_compiler("gfx942");
   for (int jobs = 1; jobs <= 2; jobs++) {
@@ -172,7 +170,7 @@ static void both_vendors_in_one_batch(void **state) {
   }
 }
 
-static void identity_and_absence(void **state) {
+TEST(identity_and_absence) {
   const char *id = NULL;
   mlaf_err err = {MLAF_OK, ""};
   mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
@@ -194,7 +192,7 @@ static void identity_and_absence(void **state) {
 }
 
 /* The library asks NVRTC for nothing but compiling; a worker that is asked for more says so. */
-static void a_worker_only_compiles(void **state) {
+TEST(a_worker_only_compiles) {
   need_compiler("sm_90a");
   mlaf_err err = {MLAF_OK, ""};
   mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
@@ -207,12 +205,7 @@ static void a_worker_only_compiles(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_cubin_comes_out_and_is_cached), cmocka_unit_test(resources_of_a_cubin),
-      cmocka_unit_test(errors_are_the_compilers_own),    cmocka_unit_test(both_vendors_in_one_batch),
-      cmocka_unit_test(identity_and_absence),            cmocka_unit_test(a_worker_only_compiles),
-  };
   const struct CMUnitTest unsanitized[] = {cmocka_unit_test(in_this_process)};
   const int failed = SANITIZED ? 0 : cmocka_run_group_tests(unsanitized, NULL, NULL);
-  return failed + cmocka_run_group_tests(tests, NULL, NULL);
+  return failed + tests_run(NULL, NULL);
 }

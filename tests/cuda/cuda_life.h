@@ -1,9 +1,6 @@
 /* One pass through everything the cuda back end does, on the fake driver; and the cubin it loads. */
 #pragma once
 
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/cubin.h"
 #include "cuda/cuda_device.h"
 #include "cuda/fakecuda.h"

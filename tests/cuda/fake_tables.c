@@ -1,7 +1,6 @@
 #include "cuda/fake_tables.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 
 enum { THREADS = 256, WARPS = THREADS / 32, CHUNK = 1024 };
 

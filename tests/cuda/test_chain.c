@@ -1,7 +1,4 @@
 /* Chains and series of launches as CUDA graphs, against a driver over host memory (fakecuda.c). */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "cuda/cuda_life.h"
 #include "device/record.h"

@@ -1,16 +1,12 @@
 /* The cuda back end against a driver over host memory (fakecuda.c), and its symbols against a real library. */
 #include <dlfcn.h>
 #include <elf.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cmocka_all.h"
 #include "cuda/cuda_life.h"
 
-static void absent_or_foreign_library(void **state) {
+TEST(absent_or_foreign_library) {
   setenv("MLAF_CUDA_LIBRARY", "/nonexistent/libcuda.so.1", 1);
   expect_no_device("cuda", "MLAF_CUDA_LIBRARY: /nonexistent");
   setenv("MLAF_CUDA_LIBRARY", "libm.so.6", 1);
@@ -21,7 +17,7 @@ static void absent_or_foreign_library(void **state) {
   expect_no_device("cuda", "install the NVIDIA driver");
 }
 
-static void no_gpu(void **state) {
+TEST(no_gpu) {
   use_fake();
   setenv("FAKECUDA_DEVICES", "0", 1);
   expect_no_device("cuda", "CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected");
@@ -33,7 +29,7 @@ static void no_gpu(void **state) {
   assert_int_equal(fake_int("fake_leaks"), 0);
 }
 
-static void identity(void **state) {
+TEST(identity) {
   use_fake();
   mlaf_device *dev = open_device("cuda");
   const mlaf_device_info *info = mlaf_info(dev);
@@ -60,7 +56,7 @@ static void identity(void **state) {
   mlaf_device_close(dev);
 }
 
-static void kernel_module_version(void **state) {
+TEST(kernel_module_version) {
   char root[] = "/tmp/mlaf-sysfs-XXXXXX", path[256], clean[64];
   use_fake();
   assert_non_null(mkdtemp(root));
@@ -80,7 +76,7 @@ static void kernel_module_version(void **state) {
 
 /* Every call of the driver, failing at its first and at its third use: the error names the call and the code, whatever
  * was made before is given back, the thread's context stack is as before, and the next try works. */
-static void every_call_may_fail(void **state) {
+TEST(every_call_may_fail) {
   static const char *const harmless[] = {
       "cuDeviceGetName", "cuDeviceGetPCIBusId", "cuDriverGetVersion", "cuDevicePrimaryCtxRelease_v2", "cuCtxPopCurrent_v2",
       "cuModuleUnload", "cuStreamDestroy_v2", "cuGraphExecDestroy", "cuGraphDestroy", "cuEventDestroy_v2", "cuGetErrorName",
@@ -124,7 +120,7 @@ static void every_call_may_fail(void **state) {
 }
 
 /* The timing counts sequences, whatever the graph holds: the fake's kernels take 2 us each. */
-static void timing_by_graphs(void **state) {
+TEST(timing_by_graphs) {
   use_fake();
   mlaf_device_close(open_device("cuda")); /* loads the fake */
   const int before = fake_int("fake_leaks");
@@ -203,7 +199,7 @@ static void timing_by_graphs(void **state) {
   assert_int_equal(fake_int("fake_leaks"), before);
 }
 
-static void dynamic_shared_memory(void **state) {
+TEST(dynamic_shared_memory) {
   use_fake();
   mlaf_device *dev = open_device("cuda");
   const mlaf_device_ops *ops = mlaf_ops(dev);
@@ -234,7 +230,7 @@ static void dynamic_shared_memory(void **state) {
 }
 
 /* Arguments are copied from one pointer: more than it holds would be read, less would be missing. Grids have limits. */
-static void launches_that_cannot_be(void **state) {
+TEST(launches_that_cannot_be) {
   use_fake();
   mlaf_device *dev = open_device("cuda");
   cubin code;
@@ -257,7 +253,7 @@ static void launches_that_cannot_be(void **state) {
 }
 
 /* Two plans of one kernel have one module, which goes with the last of them; a byte of difference makes another. */
-static void modules_are_shared(void **state) {
+TEST(modules_are_shared) {
   use_fake();
   mlaf_device *dev = open_device("cuda");
   const mlaf_device_ops *ops = mlaf_ops(dev);
@@ -291,7 +287,7 @@ static void modules_are_shared(void **state) {
 }
 
 /* Clusters and overlap travel as launch attributes; an older GPU is not asked to overlap. */
-static void launch_attributes(void **state) {
+TEST(launch_attributes) {
   for (int old = 0; old < 2; old++) {
     use_fake();
     setenv("FAKECUDA_SM", old ? "8.0" : "9.0", 1);
@@ -323,7 +319,7 @@ static void launch_attributes(void **state) {
   unsetenv("FAKECUDA_SM");
 }
 
-static void tensor_maps(void **state) {
+TEST(tensor_maps) {
   use_fake();
   mlaf_device *dev = open_device("cuda");
   mlaf_err err = {MLAF_OK, ""};
@@ -341,7 +337,7 @@ static void tensor_maps(void **state) {
 }
 
 /* A map is encoded once for a thread and a device, one that failed is none, and every word of a tensor counts. */
-static void maps_are_kept(void **state) {
+TEST(maps_are_kept) {
   use_fake();
   mlaf_device *dev = open_device("cuda");
   mlaf_err err = {MLAF_OK, ""};
@@ -375,7 +371,7 @@ static void maps_are_kept(void **state) {
 }
 
 /* A launch asks for the context and launches: nothing that allocates or waits, so it is legal inside capture. */
-static void a_launch_is_only_a_launch(void **state) {
+TEST(a_launch_is_only_a_launch) {
   use_fake();
   mlaf_device *dev = open_device("cuda");
   cubin code;
@@ -408,7 +404,7 @@ static void a_launch_is_only_a_launch(void **state) {
 
 /* Between enter and leave the context is asked for once, however many operations there are; within, another device's is entered
  * and left as ever; a visit that failed is none. */
-static void a_visit_asks_once(void **state) {
+TEST(a_visit_asks_once) {
   use_fake();
   setenv("FAKECUDA_DEVICES", "2", 1);
   mlaf_device *dev = open_device("cuda"), *other = open_device("cuda:1");
@@ -448,7 +444,7 @@ static void a_visit_asks_once(void **state) {
   mlaf_device_close(dev);
 }
 
-static void bad_cubins(void **state) {
+TEST(bad_cubins) {
   use_fake();
   mlaf_device *dev = open_device("cuda");
   mlaf_module *m = NULL;
@@ -507,27 +503,10 @@ static void real_stub_has_every_symbol(void **state) {
 
 /* "stub PATH": what a CUDA toolkit's libcuda shows, where there is one (runtime/cuda/room.cmake). */
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(absent_or_foreign_library),
-      cmocka_unit_test(no_gpu),
-      cmocka_unit_test(identity),
-      cmocka_unit_test(kernel_module_version),
-      cmocka_unit_test(every_call_may_fail),
-      cmocka_unit_test(timing_by_graphs),
-      cmocka_unit_test(dynamic_shared_memory),
-      cmocka_unit_test(launches_that_cannot_be),
-      cmocka_unit_test(modules_are_shared),
-      cmocka_unit_test(launch_attributes),
-      cmocka_unit_test(tensor_maps),
-      cmocka_unit_test(maps_are_kept),
-      cmocka_unit_test(a_launch_is_only_a_launch),
-      cmocka_unit_test(a_visit_asks_once),
-      cmocka_unit_test(bad_cubins),
-  };
   const struct CMUnitTest real[] = {cmocka_unit_test(real_stub_has_every_symbol)};
   if (argc == 3 && !strcmp(argv[1], "stub")) {
     stub = argv[2];
     return cmocka_run_group_tests(real, NULL, NULL);
   }
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run(NULL, NULL);
 }

@@ -2,11 +2,7 @@
 #pragma once
 
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cmocka_all.h"
 #include "db/db.h"
@@ -127,3 +123,11 @@ static inline mlaf_db_counts count(mlaf_db *db) {
   do {                                                                                                                 \
     if (!strstr((text), (part))) fail_msg("expected \"%s\" in:\n%s", (part), (text));                                  \
   } while (0)
+
+/* Nothing is wrong with any row. */
+static inline void assert_sound(mlaf_db *db) {
+  size_t findings = 0;
+  mlaf_err err = {MLAF_OK, ""};
+  if (mlaf_db_check(db, NULL, NULL, &findings, &err)) fail_msg("%s", err.text);
+  assert_int_equal(findings, 0);
+}

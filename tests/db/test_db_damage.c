@@ -2,7 +2,6 @@
  * bytes: no crash, no hang, and no choice that names another kernel than was written. MLAF_MUTATIONS sets how many. */
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <sqlite3.h>
 
@@ -150,8 +149,7 @@ static void expect_alive(const char *path, unsigned seed) {
                                         : "a failure without a detail");
 }
 
-TEST(damaged_files) {
-  db_dir *d = *state;
+TEST_OF(damaged_files, db_dir *d) {
   size_t n;
   fill(d->path);
   unsigned char *good = read_file(d->path, &n), *bad = malloc(n);
@@ -171,8 +169,7 @@ TEST(damaged_files) {
   free(bad);
 }
 
-TEST(damaged_logs) {
-  db_dir *d = *state;
+TEST_OF(damaged_logs, db_dir *d) {
   char copy[120], wal[160], shm[160];
   size_t n, main_n;
   snprintf(copy, sizeof copy, "%s/copy.db", d->dir);
@@ -218,8 +215,7 @@ static size_t saved(const char *path, const char *to) {
   return n;
 }
 
-TEST(pages_are_saved) {
-  db_dir *d = *state;
+TEST_OF(pages_are_saved, db_dir *d) {
   char to[160], copy[120];
   size_t n;
   snprintf(to, sizeof to, "%s/saved.db", d->dir);
@@ -264,7 +260,7 @@ TEST(pages_are_saved) {
 }
 
 /* Someone with an editor: a kernel's launch size, a choice's keys, a problem's family. */
-TEST(edited_rows_are_not_used) {
+TEST_OF(edited_rows_are_not_used, db_dir *d) {
   static const char *const edits[] = {
       "UPDATE kernel SET threads = 1024",
       "UPDATE kernel SET params = replace(params, 'p0', 'p1')",
@@ -278,7 +274,6 @@ TEST(edited_rows_are_not_used) {
       "UPDATE problem SET canonical = replace(canonical, 'h16', 'h17')",
       "UPDATE device SET canonical = 'e'",
   };
-  db_dir *d = *state;
   size_t n;
   fill(d->path);
   void *good = read_file(d->path, &n);
@@ -304,8 +299,7 @@ TEST(edited_rows_are_not_used) {
 }
 
 /* A row that is no good says how the others are saved, and they are. */
-TEST(damaged_rows_are_left_behind) {
-  db_dir *d = *state;
+TEST_OF(damaged_rows_are_left_behind, db_dir *d) {
   sqlite3 *raw;
   mlaf_sample *list = NULL;
   size_t n = 0;

@@ -49,8 +49,7 @@ static void on_step(void *user, const mlaf_db_considered *x) {
 
 static bool refuse_named(void *user, const mlaf_choice *c) { return strcmp(c->variant, user) != 0; }
 
-TEST(outer_layers_add_entry_by_entry) {
-  db_dir *d = *state;
+TEST_OF(outer_layers_add_entry_by_entry, db_dir *d) {
   char site[160], shipped[160], scratch[160];
   path_in(d, "site.db", site);
   path_in(d, "shipped.tsv", shipped);
@@ -116,8 +115,7 @@ TEST(outer_layers_add_entry_by_entry) {
   unsetenv("MLAF_TUNING_DIR");
 }
 
-TEST(shards_become_one) {
-  db_dir *d = *state;
+TEST_OF(shards_become_one, db_dir *d) {
   char shard[2][160], whole_path[160];
   path_in(d, "a.db", shard[0]);
   path_in(d, "b.db", shard[1]);
@@ -152,16 +150,13 @@ TEST(shards_become_one) {
   assert_int_equal(n.samples, 12);
   assert_int_equal(n.choices, 4);
   assert_int_equal(n.misses, 1);
-  size_t findings;
-  assert_int_equal(mlaf_db_check(into, NULL, NULL, &findings, &err), MLAF_OK);
-  assert_int_equal(findings, 0);
+  assert_sound(into);
   for (int i = 0; i < 2; i++) mlaf_db_close(from[i]);
   mlaf_db_close(whole);
   mlaf_db_close(into);
 }
 
-TEST(gc_keeps_what_counts) {
-  db_dir *d = *state;
+TEST_OF(gc_keeps_what_counts, db_dir *d) {
   mlaf_db *db = open_db(d->path);
   mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 1, 1024), missed = make_point(16, 2, 1024);
@@ -193,14 +188,11 @@ TEST(gc_keeps_what_counts) {
   assert_string_equal(before, after);
   free(before);
   free(after);
-  size_t findings;
-  assert_int_equal(mlaf_db_check(db, NULL, NULL, &findings, &err), MLAF_OK);
-  assert_int_equal(findings, 0);
+  assert_sound(db);
   mlaf_db_close(db);
 }
 
-TEST(request_lengths_are_kept_apart) {
-  db_dir *d = *state;
+TEST_OF(request_lengths_are_kept_apart, db_dir *d) {
   mlaf_db *db = open_db(d->path);
   mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 1, 1024);
@@ -236,8 +228,7 @@ static void collect(void *user, mlaf_log_level level, const char *line) {
   strncat(out, line, 900 - strlen(out));
 }
 
-TEST(no_wal_on_network_file_systems) {
-  db_dir *d = *state;
+TEST_OF(no_wal_on_network_file_systems, db_dir *d) {
   bool local = false;
   assert_string_equal(mlaf_db_fs_name(0xEF53, &local), "ext");
   assert_true(local);
@@ -269,8 +260,7 @@ TEST(no_wal_on_network_file_systems) {
 }
 
 /* An estimate of one shape is no estimate of a far one: there the model is asked. */
-TEST(defaults_do_not_reach_far) {
-  db_dir *d = *state;
+TEST_OF(defaults_do_not_reach_far, db_dir *d) {
   mlaf_db *db = open_db(d->path);
   mlaf_device_info arch = make_device("arch:gfx942"), dev = make_device("d");
   mlaf_err err;

@@ -210,8 +210,7 @@ static void as_text_1(char *text) {
   *to = 0;
 }
 
-TEST(nothing_is_lost) {
-  const db_dir *d = *state;
+TEST_OF(nothing_is_lost, const db_dir *d) {
   char other[128];
   mlaf_err err = {0};
   size_t findings = 0;
@@ -259,8 +258,7 @@ TEST(nothing_is_lost) {
 }
 
 /* Each choice answers for its own problem, and each family for its neighbours, as the old columns had it. */
-TEST(choices_answer_as_before) {
-  const db_dir *d = *state;
+TEST_OF(choices_answer_as_before, const db_dir *d) {
   sqlite3_stmt *s = NULL;
   raw r;
   int n = 0, near = 0;
@@ -311,8 +309,7 @@ TEST(choices_answer_as_before) {
 }
 
 /* A neighbour is of the same operation. */
-TEST(another_operation_is_no_neighbour) {
-  const db_dir *d = *state;
+TEST_OF(another_operation_is_no_neighbour, const db_dir *d) {
   mlaf_err err;
   raw r;
   make_real(d->path);
@@ -351,8 +348,7 @@ TEST(another_operation_is_no_neighbour) {
 static void note_line(void *user, const char *line) { mlaf_text_fmt(user, "%s\n", line); }
 
 /* Rows that were damaged before are damaged afterwards, and no others. */
-TEST(damage_stays_damage) {
-  const db_dir *d = *state;
+TEST_OF(damage_stays_damage, const db_dir *d) {
   mlaf_text said = MLAF_TEXT_INIT(1 << 16);
   size_t findings = 0;
   mlaf_err err;
@@ -375,8 +371,7 @@ TEST(damage_stays_damage) {
 }
 
 /* For reading alone it is brought forward in memory, and the file stays what it was. */
-TEST(a_reader_leaves_the_file_alone) {
-  const db_dir *d = *state;
+TEST_OF(a_reader_leaves_the_file_alone, const db_dir *d) {
   mlaf_db *db;
   mlaf_err err;
   raw r;
@@ -398,8 +393,7 @@ TEST(a_reader_leaves_the_file_alone) {
 }
 
 /* All or nothing, whenever it is interrupted. */
-TEST(killed_while_it_migrates) {
-  const db_dir *d = *state;
+TEST_OF(killed_while_it_migrates, const db_dir *d) {
   killing k = killing_begin(12, 5, 60000);
   int old = 0;
   make_thousand(d->path);
@@ -436,12 +430,10 @@ TEST(killed_while_it_migrates) {
   free(before);
 }
 
-TEST(schema_1_is_brought_forward) {
-  const db_dir *d = *state;
+TEST_OF(schema_1_is_brought_forward, const db_dir *d) {
   mlaf_db *db;
   mlaf_err err;
   raw r;
-  size_t findings = 0;
   make_real(d->path);
   raw_open(&r, d->path);
   raw_run(&r, "DROP TABLE miss; ALTER TABLE kernel DROP COLUMN sum; ALTER TABLE sample DROP COLUMN sum;"
@@ -453,8 +445,7 @@ TEST(schema_1_is_brought_forward) {
   mlaf_db_close(db);
   db = open_db(d->path);
   assert_int_equal(count(db).samples, 24);
-  assert_int_equal(mlaf_db_check(db, NULL, NULL, &findings, &err), MLAF_OK);
-  assert_int_equal(findings, 0);
+  assert_sound(db);
   mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(5, 1, 1);
   mlaf_choice c;
@@ -500,20 +491,17 @@ static void has(mlaf_db *db, size_t wanted) {
 static void has_lists(mlaf_db *db) { has(db, 2); }
 static void has_choices(mlaf_db *db) { has(db, 0); }
 
-TEST(lists_are_found_again) {
-  const db_dir *d = *state;
+TEST_OF(lists_are_found_again, const db_dir *d) {
   mlaf_db *db;
   mlaf_err err;
   raw r;
-  size_t findings = 0;
   make_from("schema4.sql", d->path);
   assert_int_equal(mlaf_db_open(d->path, true, NULL, &db, &err), MLAF_OK); /* read-only: a copy in memory */
   has_lists(db);
   mlaf_db_close(db);
   db = open_db(d->path);
   has_lists(db);
-  assert_int_equal(mlaf_db_check(db, NULL, NULL, &findings, &err), MLAF_OK);
-  assert_int_equal(findings, 0); /* every sum is right again */
+  assert_sound(db); /* every sum is right again */
   mlaf_db_close(db);
   raw_open(&r, d->path);
   assert_int_equal(number(&r, "PRAGMA user_version"), MLAF_DB_SCHEMA);
@@ -522,8 +510,7 @@ TEST(lists_are_found_again) {
   raw_close(&r);
 }
 
-TEST(a_damaged_list_stays_damaged) {
-  const db_dir *d = *state;
+TEST_OF(a_damaged_list_stays_damaged, const db_dir *d) {
   mlaf_err err;
   raw r;
   size_t findings = 0;
@@ -538,8 +525,7 @@ TEST(a_damaged_list_stays_damaged) {
 }
 
 /* A tuning text of before is imported as what it means, and a layer of texts answers by either. */
-TEST(texts_of_before_are_read) {
-  const db_dir *d = *state;
+TEST_OF(texts_of_before_are_read, const db_dir *d) {
   char other[512], file[512], dir[400];
   mlaf_err err;
   mlaf_db *db;

@@ -1,7 +1,5 @@
 /* Many processes and sudden death: every committed sample is there afterwards. */
-#include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <sqlite3.h>
 
@@ -32,8 +30,7 @@ static int write_samples(const char *path, int who) {
   return 0;
 }
 
-TEST(eight_writers_lose_nothing) {
-  db_dir *d = *state;
+TEST_OF(eight_writers_lose_nothing, db_dir *d) {
   pid_t children[WRITERS];
   for (int w = 0; w < WRITERS; w++) { /* all create the same new file, too */
     children[w] = fork();
@@ -55,8 +52,7 @@ TEST(eight_writers_lose_nothing) {
 
 /* The child reports each sample after its commit and never stops by itself: each kill, some commits later and anywhere within a
  * few transactions, is one in mid-work. */
-TEST(kill_9_keeps_what_was_committed) {
-  db_dir *d = *state;
+TEST_OF(kill_9_keeps_what_was_committed, db_dir *d) {
   int committed = 0;
   killing k = killing_begin(12, 17, 8e3);
   for (int round = 0; killing_goes_on(&k); round++) {
@@ -92,10 +88,7 @@ TEST(kill_9_keeps_what_was_committed) {
     /* one more than reported is possible each round: committed and killed before the report */
     assert_in_range(there, committed, committed + 1);
     committed = (int)there;
-    size_t findings = 0;
-    mlaf_err err;
-    assert_int_equal(mlaf_db_check(db, NULL, NULL, &findings, &err), MLAF_OK);
-    assert_int_equal(findings, 0);
+    assert_sound(db);
     mlaf_db_close(db);
   }
   killing_report(&k, "writers");
@@ -118,8 +111,7 @@ static mlaf_status take_in(const char *path, const char *text, const char *from)
 }
 
 /* All of it or nothing, and the next one does it. */
-TEST(kill_9_leaves_imports_and_merges_whole) {
-  db_dir *d = *state;
+TEST_OF(kill_9_leaves_imports_and_merges_whole, db_dir *d) {
   char path[128], from[128];
   mlaf_device_info dev = make_device("d");
   mlaf_text text = MLAF_TEXT_INIT(1 << 20);
@@ -149,9 +141,7 @@ TEST(kill_9_leaves_imports_and_merges_whole) {
       assert_true(there == ROWS || (hit && there == 0));
       none += hit && !there;
       all += hit && there;
-      size_t findings = 1;
-      assert_int_equal(mlaf_db_check(db, NULL, NULL, &findings, &err), MLAF_OK);
-      assert_int_equal(findings, 0);
+      assert_sound(db);
       mlaf_db_close(db);
       assert_int_equal(take_in(path, merge ? NULL : text.data, from), 0);
       db = open_db(path);
@@ -165,8 +155,7 @@ TEST(kill_9_leaves_imports_and_merges_whole) {
 }
 
 /* A reader plans while a writer holds the lock: it is answered at once and its miss is dropped, not waited for. */
-TEST(planning_does_not_wait_for_a_writer) {
-  db_dir *d = *state;
+TEST_OF(planning_does_not_wait_for_a_writer, db_dir *d) {
   mlaf_db *db = open_db(d->path);
   mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 1, 1024), other = make_point(16, 9, 1024);

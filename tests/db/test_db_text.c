@@ -36,8 +36,7 @@ static void populate(mlaf_db *db) {
   }
 }
 
-TEST(export_of_import_is_identity) {
-  db_dir *d = *state;
+TEST_OF(export_of_import_is_identity, db_dir *d) {
   mlaf_db *db = open_db(d->path);
   populate(db);
   char *text = export_text(db, NULL);
@@ -105,8 +104,7 @@ static char *with_column(const char *text, int line, int column, const char *val
 
 #define TEN "0123456789"
 #define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
-TEST(errors_name_their_line) {
-  db_dir *d = *state;
+TEST_OF(errors_name_their_line, db_dir *d) {
   mlaf_db *db = open_db(d->path);
   for (int i = 0; i < 3; i++) {
     mlaf_device_info dev = make_device("d");
@@ -189,8 +187,7 @@ TEST(errors_name_their_line) {
   mlaf_db_close(db);
 }
 
-TEST(imported_choices_serve_and_give_way) {
-  db_dir *d = *state;
+TEST_OF(imported_choices_serve_and_give_way, db_dir *d) {
   mlaf_device_info dev = make_device("d");
   mlaf_point p = make_point(16, 1, 1024);
   mlaf_db *db = open_db(d->path);

@@ -178,8 +178,7 @@ static bool count_one(void *user, const char *device, const mlaf_choice *c) {
   return true;
 }
 
-TEST(a_plan_reads_the_rows_of_its_shape) {
-  db_dir *d = *state;
+TEST_OF(a_plan_reads_the_rows_of_its_shape, db_dir *d) {
   char *a = make_text(d, "d|tab", "first"), *b = make_text(d, "e", "other");
   publish(d, "a.tsv", a);
   publish(d, "b.tsv", b);
@@ -213,8 +212,7 @@ TEST(a_plan_reads_the_rows_of_its_shape) {
   free(b);
 }
 
-TEST(later_files_and_damaged_rows) {
-  db_dir *d = *state;
+TEST_OF(later_files_and_damaged_rows, db_dir *d) {
   char *a = make_text(d, "d", "first"), *b = make_text(d, "d", "later");
   edit(b, "h7,r512,p64,q1,bf16,page64,b8,", "\tmeasured", "\tmeasaber"); /* passed over, with a word */
   edit(b, "h9,r512,p64,q1,bf16,page64,b8,", "\t2\thip", "\t1\thip");   /* another protocol; it replaces all the same */
@@ -260,8 +258,7 @@ static missed misses_of(mlaf_db *db) {
   return m;
 }
 
-TEST(misses_wait_beside_the_database) {
-  db_dir *d = *state;
+TEST_OF(misses_wait_beside_the_database, db_dir *d) {
   char path[160];
   mlaf_device_info dev = make_device("d");
   mlaf_choice c;
@@ -304,8 +301,7 @@ TEST(misses_wait_beside_the_database) {
 }
 
 /* A database nobody reads for long: the file ends somewhere, and planning goes on. */
-TEST(misses_have_an_end) {
-  db_dir *d = *state;
+TEST_OF(misses_have_an_end, db_dir *d) {
   char path[160];
   struct stat st;
   mlaf_device_info dev = make_device("d");

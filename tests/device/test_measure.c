@@ -2,8 +2,6 @@
  * a busy machine changes nothing. */
 #include "device/measure.h"
 
-#include <string.h>
-
 #include "cmocka_all.h"
 
 static double clock_s;

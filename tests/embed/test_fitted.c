@@ -4,8 +4,6 @@
 #include "mlaf_embed_inside.h"
 #include "mlaf_embed_mla_decode.h"
 
-#include <math.h>
-
 #include "mlaforge/plan.h"
 #include "run/loaded.h"
 #include "op/numeric.h"

@@ -17,10 +17,6 @@
 #include "mlaf_embed_mla_qkv_a.h"
 #include "mlaf_embed_mla_v_out.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "cuda/fakecuda.h"
 #include "device/device.h"

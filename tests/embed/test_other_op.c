@@ -4,9 +4,6 @@
 #include "mlaf_embed_mla_decode.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cmocka_all.h"
 #include "cuda/fakecuda.h"

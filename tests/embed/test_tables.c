@@ -3,7 +3,6 @@
 #include "mlaf_embed_inside.h"
 #include "mlaf_embed_mla_decode.h"
 
-#include <math.h>
 #include <sys/stat.h>
 
 #include "bundle/bundle.h"
@@ -18,6 +17,7 @@
 #include "fake/fake_test.h"
 #include "mlaforge/mlaforge.h"
 #include "files.h"
+#include "said.h"
 
 enum { WIDE = FW_RANK + FW_ROPE, REQUESTS = 5, WIDTH = 63, STRIDE = 70, POOL = 150, ROWS = REQUESTS * FW_Q_LEN * FW_HEADS };
 #define PROBLEM "mla_decode:h3,r32,p32,q2,causal,bf16,page16,b5,s512"
@@ -198,10 +198,7 @@ static fake_launch by_library(batch *x) {
   a.workspace_size = mlaf_execute_workspace_size(of, &a);
   a.workspace = memory(a.workspace_size);
   clear(x);
-  if (mlaf_execute(of, &a, NULL)) {
-    mlaf_ctx_last_message(ctx, why, sizeof why);
-    fail_msg("%s", why);
-  }
+  if (mlaf_execute(of, &a, NULL)) fail_msg("%s", said(ctx));
   expect_right(x);
   free(a.workspace);
   mlaf_plan_release(of);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <math.h>
-
 #include "op/numeric.h"
 #include "emu/strict.h"
 #include "emu_asm.h"

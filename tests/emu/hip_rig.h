@@ -1,9 +1,6 @@
 /* HIP source, compiled by hiprtc, on an emulated device of its own: for kernels that nobody wrote for the emulator. */
 #pragma once
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "compile/compile.h"
 #include "emu/emu_launch.h"

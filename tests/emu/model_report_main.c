@@ -2,7 +2,6 @@
  * Runs the microbenchmarks, and, given a folder with AITER's gfx942 code objects, its decode kernels; prints a table.
  *   --check        fails when the held-out points correlate less than 0.9 in rank, or their median error is above 25 %
  *   --sensitivity  instead: the errors with each fitted constant 30 % lower and higher */
-#include <math.h>
 
 #include "emu/arch_gfx942.h"
 #include "model_report.h"

@@ -5,10 +5,6 @@
  * initialised, EXEC is all ones, and no wait state is pending. */
 #pragma once
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "compile/compile.h"
 #include "device/device.h"

@@ -2,10 +2,6 @@
  * object. */
 #pragma once
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "emu/emu_launch.h"
 #include "need.h"

@@ -1,7 +1,6 @@
 /* Every atomic of every address space, one row per operation: 64 lanes with their own memory, random and special values, the
  * form that returns the old value and the one that does not, through global, flat (memory and LDS), buffer, LDS and scalar
  * instructions. Expected values are C on the row's type. */
-#include <math.h>
 
 #include "emu/snippet.h"
 #include "half.h"
@@ -181,8 +180,7 @@ TEST(memory_atomics) {
       }
 }
 
-TEST(lds_atomics) {
-  snip *s = *state;
+TEST_OF(lds_atomics, snip *s) {
   for (size_t i = 0; i < sizeof lds_rows / sizeof *lds_rows; i++)
     for (int rtn = lds_rows[i].rtn_only; rtn < 2; rtn++) {
       const row *r = &lds_rows[i].r;
@@ -200,8 +198,7 @@ TEST(lds_atomics) {
 }
 
 /* Scalar memory: 16 "lanes" one after the other, plain and through a descriptor. */
-TEST(scalar_atomics) {
-  snip *s = *state;
+TEST_OF(scalar_atomics, snip *s) {
   for (int i = 0; i < SCALAR_ROWS; i++)
     for (int form = 0; form < 4; form++) {
       const row *r = &memory_rows[i];

@@ -32,8 +32,7 @@ static const broken kernels[] = {
     {"jump into nowhere", 1, 0, "s_branch 1f\n1: s_setpc_b64 s[4:5]\n", {"not an instruction of this code object"}},
 };
 
-TEST(each_has_its_message) {
-  snip *s = *state;
+TEST_OF(each_has_its_message, snip *s) {
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
     const broken *k = &kernels[i];
     mlaf_status st = snip_run(s, k->waves, k->lds, k->body);
@@ -45,8 +44,7 @@ TEST(each_has_its_message) {
 }
 
 /* A loop without an end is given up after max_insts of a wave, 2^33 unless the launch says otherwise. */
-TEST(endless_loop) {
-  snip *s = *state;
+TEST_OF(endless_loop, snip *s) {
   mlaf_module *m;
   mlaf_function *fn = snip_load(s, 64, 0, "1: s_branch 1b\n", &m);
   void *args[2] = {s->in, s->out};

@@ -9,8 +9,7 @@
 #define LGKM "s_waitcnt lgkmcnt(0)\n"
 
 /* A buffer whose contents were declared undefined may be read only where it was written since. */
-TEST(global_memory_nobody_wrote) {
-  snip *s = *state;
+TEST_OF(global_memory_nobody_wrote, snip *s) {
   static const struct { const char *body; bool ok; } cases[] = {
       {"global_load_dword v9, v1, s[6:7]\n" VM, false},
       {STORE9 "global_load_dword v10, v1, s[6:7]\n" VM, true},
@@ -53,8 +52,7 @@ TEST(global_memory_nobody_wrote) {
 
 /* By +global-unwritten every allocation is watched from its beginning; kernel arguments and constants are none of the kernel's.
  * */
-TEST(watched_from_the_start) {
-  snip *s = *state;
+TEST_OF(watched_from_the_start, snip *s) {
   snip watched = *s;
   void *in, *out;
   setenv("MLAF_EMU_STRICT", "+global-unwritten", 1);
@@ -69,8 +67,7 @@ TEST(watched_from_the_start) {
   mlaf_emu_ops.close(watched.dev);
 }
 
-TEST(misaligned_scalar_loads) {
-  snip *s = *state;
+TEST_OF(misaligned_scalar_loads, snip *s) {
   emu_device *d = (emu_device *)s->dev;
   static const char *const bad[] = {
       "s_load_dword s20, s[4:5], 0x2\n" LGKM, "s_load_dwordx2 s[20:21], s[4:5], 0x1\n" LGKM,
@@ -87,16 +84,14 @@ TEST(misaligned_scalar_loads) {
 }
 
 /* A negative offset of a buffer is a huge one: beyond its records. */
-TEST(buffers_do_not_wrap) {
-  snip *s = *state;
+TEST_OF(buffers_do_not_wrap, snip *s) {
   s->in[0] = 77;
   snip_ok(s, 1, 0, "s_add_u32 s12, s12, 4\ns_mov_b32 s21, -4\ns_buffer_load_dword s20, s[12:15], s21\n" LGKM "v_mov_b32 v9,"
                                                                                                              " s20\n" STORE9);
   assert_int_equal(s->out[0], 0);
 }
 
-TEST(hardware_ids) {
-  snip *s = *state;
+TEST_OF(hardware_ids, snip *s) {
   mlaf_module *m;
   void *args[2] = {s->in, s->out};
   mlaf_function *fn = snip_load(s, 64, 0, "s_getreg_b32 s20, hwreg(HW_REG_HW_ID)\ns_getreg_b32 s21,"

@@ -1,8 +1,4 @@
 /* Whole kernels made by hiprtc, through the device vtable; and code objects that a crash has torn. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "compile/compile.h"
 #include "emu/emu_launch.h"

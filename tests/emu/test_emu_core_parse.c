@@ -1,8 +1,4 @@
 /* Disassembly text to instructions: every operand and modifier form LLVM prints for gfx942, and text that is damaged. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "emu/emu.h"
 #include "emu/parse.h"

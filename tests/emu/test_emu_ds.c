@@ -4,9 +4,8 @@
 /* out[thread] = v9 */
 #define STORE "s_nop 1\nglobal_store_dword v1, v9, s[6:7]\n"
 
-TEST(every_width_round_trips) {
+TEST_OF(every_width_round_trips, snip *s) {
   static const struct { const char *type; int dwords; } w[] = {{"b32", 1}, {"b64", 2}, {"b96", 3}, {"b128", 4}};
-  snip *s = *state;
   for (int i = 0; i < 4; i++) {
     char body[1024];
     const char *regs[] = {"", "v10", "v[10:11]", "v[10:12]", "v[10:13]"};
@@ -23,8 +22,7 @@ TEST(every_width_round_trips) {
   }
 }
 
-TEST(pairs_use_both_offsets) {
-  snip *s = *state;
+TEST_OF(pairs_use_both_offsets, snip *s) {
   snip_ok(s, 1, 8192,
           "v_add_u32 v10, 1000, v0\nv_add_u32 v11, 2000, v0\n"
           "ds_write2_b32 v2, v10, v11 offset0:3 offset1:100\n"
@@ -40,14 +38,13 @@ TEST(pairs_use_both_offsets) {
   }
 }
 
-TEST(narrow_forms_extend_and_merge) {
+TEST_OF(narrow_forms_extend_and_merge, snip *s) {
   static const struct { const char *op; uint32_t old, want; } t[] = {
       {"ds_read_u8 v9, v2", 0, 0x9c}, {"ds_read_i8 v9, v2", 0, 0xffffff9c}, {"ds_read_u16 v9, v2", 0, 0x8b9c},
       {"ds_read_i16 v9, v2", 0, 0xffff8b9c}, {"ds_read_u8_d16 v9, v2", 0x11223344, 0x1122009c},
       {"ds_read_u8_d16_hi v9, v2", 0x11223344, 0x009c3344}, {"ds_read_i8_d16 v9, v2", 0x11223344, 0x1122ff9c},
       {"ds_read_i8_d16_hi v9, v2", 0x11223344, 0xff9c3344}, {"ds_read_u16_d16 v9, v2", 0x11223344, 0x11228b9c},
       {"ds_read_u16_d16_hi v9, v2", 0x11223344, 0x8b9c3344}};
-  snip *s = *state;
   for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
     char body[512];
     snprintf(body, sizeof body,
@@ -62,8 +59,7 @@ TEST(narrow_forms_extend_and_merge) {
   for (int l = 0; l < 64; l++) assert_int_equal(s->out[l], 0xaabbddbb);
 }
 
-TEST(swizzle_in_all_modes) {
-  snip *s = *state;
+TEST_OF(swizzle_in_all_modes, snip *s) {
   static const char *const modes[] = {"swizzle(BITMASK_PERM, \"01pip\")", "swizzle(SWAP, 16)", "swizzle(BROADCAST, 8, 3)",
                                       "swizzle(QUAD_PERM, 2, 3, 1, 0)", "swizzle(REVERSE, 32)", "0xc0a0" /* rotate by 5 */,
                                       "0xe000" /* FFT: bit reversal */};
@@ -83,8 +79,7 @@ TEST(swizzle_in_all_modes) {
   }
 }
 
-TEST(permutes_push_and_pull) {
-  snip *s = *state;
+TEST_OF(permutes_push_and_pull, snip *s) {
   const char *index = "v_mul_u32_u24 v3, 20, v0\nv_add_u32 v10, 500, v0\n"; /* lane 5 * l, as bytes */
   char body[512];
   snprintf(body, sizeof body, "%sds_bpermute_b32 v9, v3, v10 offset:8\ns_waitcnt lgkmcnt(0)\n" STORE, index);
@@ -100,7 +95,7 @@ TEST(permutes_push_and_pull) {
   assert_int_equal(s->out[1], 7);
 }
 
-TEST(atomics_return_the_old_value) {
+TEST_OF(atomics_return_the_old_value, snip *s) {
   static const struct { const char *op; uint32_t mem, data, want; } t[] = {
       {"add_rtn_u32", 5, 7, 12}, {"sub_rtn_u32", 5, 7, 0xfffffffe}, {"rsub_rtn_u32", 5, 7, 2}, {"inc_rtn_u32", 5, 5, 0},
       {"inc_rtn_u32", 4, 5, 5}, {"dec_rtn_u32", 0, 9, 9}, {"dec_rtn_u32", 6, 9, 5}, {"min_rtn_i32", 3, 0xffffffff, 0xffffffff},
@@ -109,7 +104,6 @@ TEST(atomics_return_the_old_value) {
       {"add_rtn_f32", 0x3fc00000, 0x40000000, 0x40600000}, {"min_rtn_f32", 0x3fc00000, 0x40000000, 0x3fc00000},
       {"max_rtn_f32", 0x3fc00000, 0x40000000, 0x40000000}, {"pk_add_rtn_f16", 0x3c004000, 0x3c003c00, 0x40004200},
       {"pk_add_rtn_bf16", 0x3f804000, 0x3f803f80, 0x40004040}};
-  snip *s = *state;
   for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
     char body[512];
     snprintf(body, sizeof body,
@@ -135,8 +129,7 @@ TEST(atomics_return_the_old_value) {
   assert_int_equal(s->out[65], (uint32_t)(sum >> 32));
 }
 
-TEST(checks_name_what_is_wrong) {
-  snip *s = *state;
+TEST_OF(checks_name_what_is_wrong, snip *s) {
   FAULT(s, 1, 256, "ds_read_b32 v9, v2\n", "read of LDS byte 0x0 that nothing has written", "lane 0", "ds_read_b32");
   FAULT(s, 1, 256, "v_mov_b32 v9, 0\nds_write_b16 v2, v9\nds_read_b32 v9, v2\n", "LDS byte 0x2 that nothing has written");
   FAULT(s, 1, 256, "v_mov_b32 v9, 0\nds_write_b32 v2, v9 offset:4\n", "outside the workgroup's 256 bytes", "lane 63", "0x100");

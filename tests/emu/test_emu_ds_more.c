@@ -16,11 +16,10 @@ static void expect(const snip *s, uint32_t lane, uint32_t a, uint32_t b, uint32_
              s->out[4 * lane + 2], s->out[4 * lane + 3], a, b, c, d);
 }
 
-TEST(pairs) {
+TEST_OF(pairs, snip *s) {
   static const struct { const char *write, *read; } t[] = {
     {"write2_b64 v3, v[10:11], v[12:13]", "read2_b64 v[20:23], v3"},
     {"write2st64_b64 v3, v[10:11], v[12:13]", "read2st64_b64 v[20:23], v3"}};
-  snip *s = *state;
   for (int i = 0; i < 2; i++) {
     char body[1024];
     numbers(s);
@@ -32,13 +31,12 @@ TEST(pairs) {
   }
 }
 
-TEST(exchanges) {
+TEST_OF(exchanges, snip *s) {
   static const struct { const char *op; int words, unit, second; } t[] = {
     {"wrxchg2_rtn_b32 v[20:21], v3, v12, v13 offset0:2 offset1:66", 1, 4, 66},
     {"wrxchg2st64_rtn_b32 v[20:21], v3, v12, v13 offset0:1 offset1:3", 1, 256, 3},
     {"wrxchg2_rtn_b64 v[20:23], v3, v[12:13], v[10:11] offset0:2 offset1:66", 2, 8, 66},
     {"wrxchg2st64_rtn_b64 v[20:23], v3, v[12:13], v[10:11] offset0:1 offset1:3", 2, 512, 3}};
-  snip *s = *state;
   for (int i = 0; i < 4; i++) {
     char body[2048], before[256];
     int first = i % 2 ? 1 : 2;
@@ -60,8 +58,7 @@ TEST(exchanges) {
   }
 }
 
-TEST(counting) {
-  snip *s = *state;
+TEST_OF(counting, snip *s) {
   snip_ok(s, 2, 64, "v_mov_b32 v10, 100\nv_mov_b32 v3, 12\ns_cmp_lg_u32 s8, 0\ns_cbranch_scc1 1f\nds_write_b32 v3, v10\n1:\n"
                     "s_waitcnt lgkmcnt(0)\ns_barrier\ns_mov_b32 m0, 8\ns_mov_b32 exec_hi, 0\ns_mov_b32 exec_lo, 0x1ff\n"
                     "ds_append v9 offset:4\ns_mov_b64 exec, -1\ns_waitcnt lgkmcnt(0)\ns_barrier\nds_read_b32 v20, v3\n"
@@ -77,8 +74,7 @@ TEST(counting) {
   assert_int_equal(s->out[192], 100);
 }
 
-TEST(add_tid) {
-  snip *s = *state;
+TEST_OF(add_tid, snip *s) {
   numbers(s);
   snip_ok(s, 1, 1024, IN ZERO "s_movk_i32 m0, 0x40\ns_nop 0\nds_write_addtid_b32 v10 offset:16\n"
       "ds_read_addtid_b32 v20 offset:16\n"
@@ -87,11 +83,10 @@ TEST(add_tid) {
 }
 
 /* Every width at every byte of a dword; two lanes never meet. */
-TEST(any_byte) {
+TEST_OF(any_byte, snip *s) {
   static const struct { const char *type, *data, *back; int bytes; } w[] = {
     {"b16", "v10", "", 2}, {"b32", "v10", "v20", 4}, {"b64", "v[10:11]", "v[20:21]", 8}, {"b96", "v[10:12]", "v[20:22]", 12},
     {"b128", "v[10:13]", "v[20:23]", 16}};
-  snip *s = *state;
   for (int i = 0; i < 5; i++)
     for (int at = 0; at < 4; at++) {
       char body[1024];
@@ -108,8 +103,7 @@ TEST(any_byte) {
     }
 }
 
-TEST(any_byte_is_still_checked) {
-  snip *s = *state;
+TEST_OF(any_byte_is_still_checked, snip *s) {
   /* A dword write two bytes on covers half of the next dword, no more. */
   FAULT(s, 1, 256, "v_mov_b32 v9, 1\nv_mov_b32 v3, 2\nds_write_b32 v3, v9\nds_read_b32 v10, v3 offset:2\n", "LDS byte 0x6");
   FAULT(s, 1, 256, "v_mov_b32 v9, 1\nv_mov_b32 v3, 253\nds_write_b32 v3, v9\n", "outside the workgroup's 256 bytes", "0xfd");

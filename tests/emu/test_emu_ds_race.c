@@ -10,15 +10,13 @@
   "s_cmp_eq_u32 s8, 0\ns_cbranch_scc0 one" label "\n" zero "s_branch end" label "\none" label ":\n" one "end" label ":\n"
 #define PRE "v_mov_b32 v9, 1\n"
 
-TEST(write_then_read) {
-  snip *s = *state;
+TEST_OF(write_then_read, snip *s) {
   FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "ds_read_b32 v10, v2\n" WAIT, "a"), "LDS race", "read of byte 0x0",
         "write by wave 0", "pc 0x", "ds_write_b32", "wave 1", "no barrier");
   snip_ok(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "a") BAR BOTH("", "ds_read_b32 v10, v2\n" WAIT, "b"));
 }
 
-TEST(read_then_write) {
-  snip *s = *state;
+TEST_OF(read_then_write, snip *s) {
   /* Both waves may read what was there before; then wave 1 overwrites. */
   const char *fill = PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f") BAR;
   char body[1024];
@@ -29,8 +27,7 @@ TEST(read_then_write) {
   snip_ok(s, 2, 256, body);
 }
 
-TEST(write_then_write) {
-  snip *s = *state;
+TEST_OF(write_then_write, snip *s) {
   FAULT(s, 2, 256, "ds_write_b32 v2, v0\n" WAIT, "LDS race", "write of byte 0x0", "write by wave 0");
   /* Different dwords, and different halves of a dword, are nobody's business. */
   snip_ok(s, 2, 512, PRE "v_lshlrev_b32 v3, 2, v0\nds_write_b32 v3, v9\n" WAIT);
@@ -41,8 +38,7 @@ TEST(write_then_write) {
 }
 
 /* Two waves may write the same value to one byte: whichever comes last, it holds that. Nothing else becomes legal by it. */
-TEST(the_same_value_twice) {
-  snip *s = *state;
+TEST_OF(the_same_value_twice, snip *s) {
   emu_device *d = (emu_device *)s->dev;
   static const char *const same[] = {"ds_write_b32 v2, v9\n" WAIT, "ds_write_b16 v2, v9 offset:1\n" WAIT,
       "ds_write_b8 v2, v9\n" WAIT,
@@ -77,8 +73,7 @@ TEST(the_same_value_twice) {
 }
 
 /* Only by its own name, and then counted. */
-TEST(races_forgiven_by_name) {
-  snip *s = *state;
+TEST_OF(races_forgiven_by_name, snip *s) {
   emu_device *d = (emu_device *)s->dev;
   const char *body = "ds_write_b32 v2, v0\nds_read_b32 v10, v2\n" WAIT;
   d->forgiven = 1u << EMU_RULE_LDS_RACE;
@@ -88,8 +83,7 @@ TEST(races_forgiven_by_name) {
   d->forgiven = 0;
 }
 
-TEST(barrier_without_wait) {
-  snip *s = *state;
+TEST_OF(barrier_without_wait, snip *s) {
   FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n", "", "a") BAR BOTH("", "ds_read_b32 v10, v2\n" WAIT, "b"), "LDS race",
         "read of byte", "write by wave 0", "s_waitcnt lgkmcnt", "ds_write_b32");
   /* A read still outstanding at the barrier, overwritten by the other wave behind it. */
@@ -107,13 +101,11 @@ TEST(barrier_without_wait) {
         BOTH("", "ds_read_b32 v10, v2 offset:256\n" WAIT, "b"), "LDS race", "s_waitcnt lgkmcnt");
 }
 
-TEST(own_wave_is_in_order) {
-  snip *s = *state;
+TEST_OF(own_wave_is_in_order, snip *s) {
   snip_ok(s, 1, 256, PRE "ds_write_b32 v2, v9\nds_read_b32 v10, v2\nds_write_b32 v2, v9\nds_read_b32 v11, v2\n" WAIT);
 }
 
-TEST(atomics) {
-  snip *s = *state;
+TEST_OF(atomics, snip *s) {
   const char *fill = PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f") BAR;
   char body[1024];
   snprintf(body, sizeof body, "%sds_add_u32 v2, v9\n" WAIT, fill);
@@ -126,8 +118,7 @@ TEST(atomics) {
 
 #define DMA "s_mov_b32 m0, 0\ns_nop 0\nbuffer_load_dword v2, s[12:15], 0 offen lds\n"
 
-TEST(direct_to_lds) {
-  snip *s = *state;
+TEST_OF(direct_to_lds, snip *s) {
   for (uint32_t i = 0; i < 64; i++) s->in[i] = 3 * i;
   /* The wave itself: not before its s_waitcnt vmcnt. */
   FAULT(s, 1, 256, DMA "ds_read_b32 v9, v2\n", "direct-to-LDS load", "in flight", "vmcnt", "ds_read_b32");
@@ -154,8 +145,7 @@ TEST(direct_to_lds) {
 }
 
 /* A load to LDS stays outstanding over any number of DS operations. */
-TEST(direct_to_lds_is_not_forgotten) {
-  snip *s = *state;
+TEST_OF(direct_to_lds_is_not_forgotten, snip *s) {
   const char *busy = "v_mov_b32 v9, 1\nv_mov_b32 v3, 0x200\nv_add_u32 v3, v3, v2\ns_mov_b32 s20, 40\nloop:\nds_write_b32 v3, v9\n"
                      "ds_read_b32 v10, v3\n" WAIT "s_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\ns_cbranch_scc1 loop\n";
   char body[2048];
@@ -167,8 +157,7 @@ TEST(direct_to_lds_is_not_forgotten) {
   snip_ok(s, 2, 1024, body);
 }
 
-TEST(many_barriers) {
-  snip *s = *state;
+TEST_OF(many_barriers, snip *s) {
   /* More epochs than 16 bits hold: the shadow starts over without forgetting what is initialised. */
   snip_ok(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f")
                      "s_mov_b32 s20, 70000\nloop:\ns_barrier\ns_sub_u32 s20, s20, 1\n"

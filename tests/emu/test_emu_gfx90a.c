@@ -1,7 +1,5 @@
 /* Instructions that gfx90a has and gfx942 lacks: older matrix shapes and spellings, v_mad_f32 and its kin, private memory through
  * a buffer descriptor, its cache instructions; and matrices that flush what gfx942 keeps. */
-#include <math.h>
-
 #include "base/bits.h"
 #include "target_rig.h"
 

@@ -1,7 +1,5 @@
 /* Instructions that gfx950 has and gfx942 lacks, and those that mean something else there, against references that share nothing
  * with the emulator: formats as lists of their numbers, matrices element by element, LDS byte by byte. */
-#include <math.h>
-
 #include "base/bits.h"
 #include "target_rig.h"
 

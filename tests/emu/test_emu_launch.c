@@ -1,7 +1,5 @@
 /* Launches: what they may ask for, what they are told, and when they are ended: limits of instructions and memory, a caller's
  * flag. */
-#include <unistd.h>
-
 #include "emu/profile.h"
 #include "hip_rig.h"
 #include "limit.h"

@@ -9,7 +9,7 @@ static void number_input(snip *s) {
   for (uint32_t i = 0; i < SNIP_BYTES / 4; i++) s->in[i] = 0x9e3779b9u * (i + 1), s->out[i] = 0xaaaaaaaau;
 }
 
-TEST(loads_and_stores_of_every_width) {
+TEST_OF(loads_and_stores_of_every_width, snip *s) {
   static const char *const kind[] = {"global_load_%s v[20:%d], v3, s[4:5] offset:64\n"
       WAIT "global_store_%s v3, v[20:%d], s[6:7] offset:64\n",
                                      "v_mov_b32 v10, s4\nv_mov_b32 v11, s5\nv_add_co_u32 v10, vcc, v10, v3\ns_nop 1\n"
@@ -20,7 +20,6 @@ TEST(loads_and_stores_of_every_width) {
                                          WAIT "s_mov_b32 s12, s6\ns_mov_b32 s13, s7\ns_nop 4\n"
                                      "buffer_store_%s v[20:%d], v3, s[12:15], 0 offen offset:64\n"};
   static const char *const width[] = {"", "dword", "dwordx2", "dwordx3", "dwordx4"};
-  snip *s = *state;
   for (int n = 2; n <= 4; n++)
     for (int k = 0; k < 3; k++) {
       char body[1024] = "v_lshlrev_b32 v3, 4, v0\n", text[1024];
@@ -33,20 +32,18 @@ TEST(loads_and_stores_of_every_width) {
     }
 }
 
-TEST(agprs_are_loaded_and_stored) {
-  snip *s = *state;
+TEST_OF(agprs_are_loaded_and_stored, snip *s) {
   number_input(s);
   snip_ok(s, 1, 0, "v_lshlrev_b32 v3, 4, v0\nglobal_load_dwordx4 a[8:11], v3, s[4:5]\n"
       WAIT "global_store_dwordx4 v3, a[8:11], s[6:7]\n");
   assert_memory_equal(s->in, s->out, 1024);
 }
 
-TEST(narrow_forms_extend_and_merge) {
+TEST_OF(narrow_forms_extend_and_merge, snip *s) {
   static const struct { const char *op; uint32_t old, want; } t[] = {
       {"ubyte", 0, 0x9c}, {"sbyte", 0, 0xffffff9c}, {"ushort", 0, 0x8b9c}, {"sshort", 0, 0xffff8b9c},
       {"ubyte_d16", 0x11223344, 0x1122009c}, {"ubyte_d16_hi", 0x11223344, 0x009c3344}, {"sbyte_d16", 0x11223344, 0x1122ff9c},
       {"sbyte_d16_hi", 0x11223344, 0xff9c3344}, {"short_d16", 0x11223344, 0x11228b9c}, {"short_d16_hi", 0x11223344, 0x8b9c3344}};
-  snip *s = *state;
   for (size_t i = 0; i < sizeof t / sizeof t[0]; i++)
     for (int k = 0; k < 2; k++) {
       char body[512];
@@ -63,8 +60,7 @@ TEST(narrow_forms_extend_and_merge) {
   for (int l = 0; l < 64; l++) assert_int_equal(s->out[l], 0xaabbddbb);
 }
 
-TEST(addressing) {
-  snip *s = *state;
+TEST_OF(addressing, snip *s) {
   number_input(s);
   /* Negative offsets, and a 32-bit lane offset that is not sign-extended. */
   snip_ok(s, 1, 0, "v_add_u32 v3, 0x100, v1\nglobal_load_dword v9, v3, s[4:5] offset:-256\n"
@@ -80,8 +76,7 @@ TEST(addressing) {
   assert_int_equal(s->out[0], s->in[0] >> 16 | s->in[1] << 16);
 }
 
-TEST(buffer_bounds_are_silent_zero) {
-  snip *s = *state;
+TEST_OF(buffer_bounds_are_silent_zero, snip *s) {
   number_input(s);
   /* num_records 100: lane 24 has its dword, lane 25 does not; partly outside is dword by dword; stores are dropped. */
   snip_ok(s, 1, 0, "s_movk_i32 s14, 100\nbuffer_load_dword v9, v1, s[12:15], 0 offen\n"
@@ -101,8 +96,7 @@ TEST(buffer_bounds_are_silent_zero) {
   assert_int_equal(s->out[0], 0);
 }
 
-TEST(outside_allocations_is_a_fault) {
-  snip *s = *state;
+TEST_OF(outside_allocations_is_a_fault, snip *s) {
   FAULT(s, 1, 0, "v_mov_b32 v3, 0x10000\nglobal_load_dword v9, v3, s[4:5]\n", "load outside every allocation", "65536 bytes at",
         "offset 65536", "lane 0", "global_load_dword");
   FAULT(s, 1, 0, "v_mov_b32 v3, 0\nglobal_store_dword v3, v3, s[4:5] offset:-4\n", "store outside", "4 bytes before");
@@ -117,8 +111,7 @@ TEST(outside_allocations_is_a_fault) {
   snip_ok(s, 1, 0, "v_lshlrev_b32 v3, 20, v0\ns_mov_b64 exec, 1\nglobal_load_dword v9, v3, s[4:5]\n" WAIT);
 }
 
-TEST(freed_memory_is_named) {
-  snip *s = *state;
+TEST_OF(freed_memory_is_named, snip *s) {
   void *p;
   mlaf_err err = {MLAF_OK, ""};
   uint32_t *in = s->in;
@@ -143,8 +136,7 @@ TEST(freed_memory_is_named) {
 #define REGISTER(p, n, read_only) assert_int_equal(mlaf_emu_ops.mem_register(s->dev, p, n, read_only, &err), MLAF_OK)
 #define UNREGISTER(p, n) assert_int_equal(mlaf_emu_ops.mem_unregister(s->dev, p, n, &err), MLAF_OK)
 
-TEST(host_memory_is_reached_while_it_is_registered) {
-  snip *s = *state;
+TEST_OF(host_memory_is_reached_while_it_is_registered, snip *s) {
   mlaf_err err = {MLAF_OK, ""};
   uint32_t host[64], *in = s->in, *out = s->out;
   for (int i = 0; i < 64; i++) host[i] = 0;
@@ -182,8 +174,7 @@ TEST(host_memory_is_reached_while_it_is_registered) {
   }
 }
 
-TEST(loads_are_in_flight_until_waited_for) {
-  snip *s = *state;
+TEST_OF(loads_are_in_flight_until_waited_for, snip *s) {
   FAULT(s, 1, 0, "global_load_dword v9, v1, s[4:5]\nv_mov_b32 v10, v9\n", "v9", "vmcnt");
   FAULT(s, 1, 0, "global_load_dword v9, v1, s[4:5]\nv_mov_b32 v9, 0\n", "v9", "vmcnt"); /* the load would land on top */
   FAULT(s, 1, 0, "global_load_dword v9, v1, s[4:5]\nglobal_store_dword v1, v9, s[6:7]\n", "v9", "vmcnt");
@@ -207,7 +198,7 @@ TEST(loads_are_in_flight_until_waited_for) {
   snip_ok(s, 1, 0, body);
 }
 
-TEST(atomics) {
+TEST_OF(atomics, snip *s) {
   static const struct { const char *op; uint32_t mem, data, want; } t[] = {
       {"swap", 5, 7, 7}, {"add", 5, 7, 12}, {"sub", 5, 7, 0xfffffffe}, {"smin", 3, 0xffffffff, 0xffffffff}, {"umin", 3,
           0xffffffff, 3},
@@ -215,7 +206,6 @@ TEST(atomics) {
       {"inc", 5, 5, 0}, {"dec", 0, 9, 9}, {"add_f32", 0x3fc00000, 0x40000000, 0x40600000}, {"pk_add_f16", 0x3c004000,
           0x3c003c00, 0x40004200},
       {"pk_add_bf16", 0x3f804000, 0x3f803f80, 0x40004040}};
-  snip *s = *state;
   for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
     char body[512];
     for (int l = 0; l < 64; l++) s->in[l] = t[i].mem, s->in[64 + l] = t[i].mem;
@@ -244,8 +234,7 @@ TEST(atomics) {
   FAULT(s, 1, 0, "v_mov_b32 v3, 2\nglobal_atomic_add v3, v1, s[4:5]\n", "not aligned to 4 bytes");
 }
 
-TEST(loads_to_lds) {
-  snip *s = *state;
+TEST_OF(loads_to_lds, snip *s) {
   number_input(s);
   /* M0 plus the instruction's offset, which moves both addresses; a dword per lane whatever the width. */
   snip_ok(s, 1, 1024, "s_movk_i32 m0, 0x80\ns_nop 0\nbuffer_load_dword v1, s[12:15], 0 offen offset:64 lds\n" WAIT
@@ -263,8 +252,7 @@ TEST(loads_to_lds) {
 }
 
 /* Lanes that are off keep their dword; lanes out of the buffer get 0; what does not fit the LDS is a fault. */
-TEST(loads_to_lds_edges) {
-  snip *s = *state;
+TEST_OF(loads_to_lds_edges, snip *s) {
   number_input(s);
   snip_ok(s, 1, 256, "v_mov_b32 v9, 7\nds_write_b32 v2, v9\ns_waitcnt lgkmcnt(0)\ns_movk_i32 s14, 40\ns_mov_b32 m0, 0\n"
       "s_mov_b64 exec, 0xffff\n"

@@ -1,6 +1,5 @@
 /* Every load and store of every address space, one row per form: narrow and wide, through global, flat (memory, LDS and private
  * aperture), buffer and scratch instructions; loads to LDS of every width; typed buffers; swizzled descriptors. */
-#include <math.h>
 
 #include "emu/snippet.h"
 #include "half.h"
@@ -77,8 +76,7 @@ static void numbers(snip *s) {
   for (int i = 0; i < SNIP_BYTES / 4; i++) s->in[i] = rnd(&seed), s->out[i] = 0x5a5a5a5a;
 }
 
-TEST(every_load) {
-  snip *s = *state;
+TEST_OF(every_load, snip *s) {
   for (size_t i = 0; i < sizeof loads / sizeof *loads; i++)
     for (int space = 0; space < SPACES; space++)
       for (int at = 0; at < 2; at++) { /* aligned, and one byte further on: memory and LDS are in unaligned mode */
@@ -106,8 +104,7 @@ TEST(every_load) {
       }
 }
 
-TEST(every_store) {
-  snip *s = *state;
+TEST_OF(every_store, snip *s) {
   for (size_t i = 0; i < sizeof stores / sizeof *stores; i++)
     for (int space = 0; space < SPACES; space++) {
       const form *f = &stores[i];
@@ -145,8 +142,7 @@ TEST(every_store) {
 }
 
 /* Four ways to say where in private memory, what a lane may see, and what each mistake is called. */
-TEST(private_memory) {
-  snip *s = *state;
+TEST_OF(private_memory, snip *s) {
   numbers(s);
   run_ok(s, "s_mov_b32 s20, 8\nv_mov_b32 v3, 16\nv_add_u32 v10, 100, v0\nv_add_u32 v11, 200, v0\nv_add_u32 v12, 300, v0\n"
             "scratch_store_dword off, v10, s20 offset:4\nscratch_store_dword v3, v11, s20\n"
@@ -175,8 +171,7 @@ TEST(private_memory) {
 }
 
 /* LDS, private and global lanes in one flat instruction; the LDS part is checked as LDS. */
-TEST(flat_in_three_places) {
-  snip *s = *state;
+TEST_OF(flat_in_three_places, snip *s) {
   char body[4096];
   numbers(s);
   int n = put(body, sizeof body, FLAT_LDS);
@@ -199,11 +194,10 @@ TEST(flat_in_three_places) {
 }
 
 /* A dword per lane in LDS, whatever the width in memory; from buffers, global and private memory. */
-TEST(loads_to_lds) {
+TEST_OF(loads_to_lds, snip *s) {
   static const char *const from[] = {"global_load_lds_%s v3, s[4:5] offset:4\n",
       "buffer_load_%s v3, s[12:15], 0 offen offset:4 lds\n",
                                      "scratch_load_lds_%s off, off offset:4\n"};
-  snip *s = *state;
   for (int i = 0; i < 5; i++)
     for (int space = 0; space < 3; space++) {
       static const int index[5] = {0, 1, 2, 3, 10};
@@ -246,9 +240,8 @@ static const fmt formats[] = {
       6}, {9, 8, 7, 6}},
   {1, 4, 1, {0x1234}, {0x34}}, {2, 5, 1, {0x8001}, {0xffff8001}}, {3, 0, 2, {0x00ff}, {0x3f800000, 0}}};
 
-TEST(typed_loads) {
+TEST_OF(typed_loads, snip *s) {
   static const char *const name[] = {"", "x", "xy", "xyz", "xyzw"};
-  snip *s = *state;
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
     for (int n = 1; n <= 4; n++)
       for (int narrow = 0; narrow < 2; narrow++) {
@@ -276,8 +269,7 @@ TEST(typed_loads) {
   assert_int_equal(s->out[0], 0x00401234);
 }
 
-TEST(typed_stores) {
-  snip *s = *state;
+TEST_OF(typed_stores, snip *s) {
   static const char *const name[] = {"", "x", "xy", "xyz", "xyzw"};
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
     for (int narrow = 0; narrow < 2; narrow++) {
@@ -321,8 +313,7 @@ TEST(typed_stores) {
 }
 
 /* Eight records of 16 bytes interleaved by 4 bytes; add-tid counts the lanes as records. */
-TEST(swizzled_descriptors) {
-  snip *s = *state;
+TEST_OF(swizzled_descriptors, snip *s) {
   numbers(s);
   snip_ok(s, 1, 0, "s_or_b32 s13, s13, 0x80100000\ns_movk_i32 s14, 40\ns_mov_b32 s15, 0xa0000\nv_mov_b32 v4, v0\n"
       "v_mov_b32 v5, 8\n"
@@ -338,8 +329,7 @@ TEST(swizzled_descriptors) {
 }
 
 /* Cache control has nothing to do, and does nothing. */
-TEST(cache_control) {
-  snip *s = *state;
+TEST_OF(cache_control, snip *s) {
   snip_ok(s, 1, 0, "buffer_wbl2 sc0 sc1\ns_waitcnt vmcnt(0)\nbuffer_inv sc0 sc1\ns_dcache_inv\ns_dcache_inv_vol\ns_dcache_wb\n"
                    "s_dcache_wb_vol\ns_icache_inv\nv_mov_b32 v9, 5\nglobal_store_dword v1, v9, s[6:7]\n");
   for (int l = 0; l < 64; l++) assert_int_equal(s->out[l], 5);

@@ -3,8 +3,6 @@
  * a_place, b_place and d_place say where the public calculator puts element (block, row, column) of an instruction; the
  * hashes in the table were taken from the calculator's own tables (cdna3, -R -A/-B/-D), so the formulas here are checked
  * against it, and the emulator against the formulas, element by element. */
-#include <math.h>
-
 #include "emu/snippet.h"
 #include "half.h"
 
@@ -104,7 +102,6 @@ TEST(formulas_are_the_calculators) {
 }
 
 /* --- values --- */
-
 
 static double decode(type t, uint64_t u) {
   int e, m;
@@ -335,8 +332,7 @@ TEST(f64_negation) {
 }
 
 /* All 256 codes of both 8-bit formats, through B = 1. */
-TEST(fp8_codes) {
-  snip *t = *state;
+TEST_OF(fp8_codes, snip *t) {
   for (int n = 0; n < SHAPES; n++) {
     const shape *s = &shapes[n];
     if ((s->a != FP8 && s->a != BF8) || s->m != 16 || s->a != s->b) continue;
@@ -359,9 +355,8 @@ TEST(fp8_codes) {
   }
 }
 
-TEST(subnormals_and_specials) {
+TEST_OF(subnormals_and_specials, snip *t) {
   static job q;
-  snip *t = *state;
   q = (job){.s = &shapes[0]};
   q.a[0] = 0x0001; /* 2^-133 */
   q.b[0] = mlaf_float_bits(1024.0f) >> 16;
@@ -386,8 +381,7 @@ TEST(subnormals_and_specials) {
   for (int i = 0; i < 16; i++) assert_int_equal(isnan(mlaf_bits_float(t->out[64 * (i % 4) + 16 * (i / 4)])) != 0, i == 0);
 }
 
-TEST(constants_and_exec) {
-  snip *t = *state;
+TEST_OF(constants_and_exec, snip *t) {
   /* C as an inline constant; EXEC is ignored by reads and by the write. */
   snip_ok(t, 1, 0, "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 1\ns_mov_b64 exec, 3\n"
                    "v_mfma_f32_16x16x16_bf16 v[32:35], v[10:11], v[10:11], 2.0\ns_mov_b64 exec, -1\ns_nop 7\n"
@@ -399,8 +393,7 @@ TEST(constants_and_exec) {
   for (int l = 0; l < 64; l++) assert_int_equal((int32_t)t->out[l], -5);
 }
 
-TEST(operands_are_checked) {
-  snip *t = *state;
+TEST_OF(operands_are_checked, snip *t) {
   FAULT(t, 1, 0, "v_mov_b32 v10, 0\ns_nop 1\nv_mfma_f32_16x16x16_bf16 v[32:35], v[10:11], v[10:11], 0\n", "uninitialised", "v11");
   FAULT(t, 1, 0, "global_load_dwordx2 v[10:11], v1, s[4:5]\nv_mfma_f32_16x16x16_bf16 v[32:35], v[10:11], v[10:11], 0\n",
       "v10", "vmcnt");

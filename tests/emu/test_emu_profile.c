@@ -1,6 +1,4 @@
 /* The profile: every clock booked once, on what the kernel was written to spend it on. */
-#include <math.h>
-
 #include "emu/profile.h"
 #include "emu/snippet.h"
 
@@ -170,8 +168,7 @@ TEST(repeats_exactly) {
   done(&b);
 }
 
-TEST(counts_without_a_replay) {
-  snip *s = *state;
+TEST_OF(counts_without_a_replay, snip *s) {
   mlaf_module *m;
   mlaf_function *fn = snip_load(s, 64, 0, loop("v_mov_b32 v9, 0", 10, "v_add_u32 v9, v9, v9"), &m);
   void *args[2] = {s->in, s->out};

@@ -2,8 +2,6 @@
  * three levels and run with every rule on, against this file's own evaluation of the same tree. Nothing in them is undefined, so
  * any fault is a false alarm and any difference an error of the emulator (or of the compiler). MLAF_RANDOM=N: seed N and more of
  * them. */
-#include <stdio.h>
-
 #include "hip_rig.h"
 
 enum { VARS = 6, NODES = 4096, THREADS = 192, PER_SOURCE = 20, MAX_DEPTH = 4 };

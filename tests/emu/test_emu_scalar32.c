@@ -69,8 +69,7 @@ static const op32 ops[] = {
 
 static bool compares(const op32 *o) { return strncmp(o->text, "s_cmp", 5) == 0 || strncmp(o->text, "s_bitcmp", 8) == 0; }
 
-TEST(every_pair) {
-  snip *s = *state;
+TEST_OF(every_pair, snip *s) {
   for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
     const op32 *o = &ops[k];
     mlaf_text t = MLAF_TEXT_INIT(1 << 20);
@@ -89,8 +88,7 @@ TEST(every_pair) {
   }
 }
 
-TEST(others) {
-  snip *s = *state;
+TEST_OF(others, snip *s) {
   snip_ok(s, 1, 0, "s_setprio 3\nv_nop\nv_accvgpr_write_b32 a4, v0\ns_nop 1\nv_accvgpr_mov_b32 a7, a4\ns_nop 1\n"
                    "v_accvgpr_read_b32 v10, a7\ns_setprio 0\nv_mov_b32 v11, 7\nv_cmp_eq_u32 vcc, 5, v0\ns_cbranch_vccnz 1f\n"
                    "v_mov_b32 v11, 8\n1: v_cmp_eq_u32 vcc, 99, v0\ns_cbranch_vccnz 2f\nv_add_u32 v11, 16, v11\n2:\n"

@@ -4,10 +4,9 @@
 #define STORE9 "v_mov_b32 v9, s20\nglobal_store_dword v1, v9, s[6:7]\n"
 
 /* Loads of every width; what lies beyond num_records reads as zero. */
-TEST(buffer_loads) {
+TEST_OF(buffer_loads, snip *s) {
   static const struct { const char *name; int n; } w[] = {{"dword", 1}, {"dwordx2", 2}, {"dwordx4", 4}, {"dwordx8", 8},
       {"dwordx16", 16}};
-  snip *s = *state;
   for (uint32_t i = 0; i < 1024; i++) s->in[i] = 7 * i + 3;
   for (int i = 0; i < 5; i++)
     for (int at = 0; at < 2; at++) {
@@ -28,9 +27,8 @@ TEST(buffer_loads) {
     }
 }
 
-TEST(stores) {
+TEST_OF(stores, snip *s) {
   static const char *const name[] = {"dword", "dwordx2", "dwordx4"};
-  snip *s = *state;
   for (int i = 0; i < 3; i++)
     for (int buffer = 0; buffer < 2; buffer++) {
       char body[1024], from[32];
@@ -51,8 +49,7 @@ TEST(stores) {
 }
 
 /* Both clocks only grow, and not by themselves. */
-TEST(clocks) {
-  snip *s = *state;
+TEST_OF(clocks, snip *s) {
   snip_ok(s, 1, 0, "s_memtime s[20:21]\ns_memrealtime s[22:23]\ns_waitcnt lgkmcnt(0)\ns_nop 15\ns_nop 15\ns_memtime s[24:25]\n"
                    "s_memrealtime s[26:27]\ns_waitcnt lgkmcnt(0)\ns_sub_u32 s28, s24, s20\ns_sub_u32 s29, s26, s22\n"
                    "v_mov_b32 v9, s28\nv_mov_b32 v10, s29\nglobal_store_dword v1, v9, s[6:7]\n"
@@ -62,8 +59,7 @@ TEST(clocks) {
   FAULT(s, 1, 0, "s_memtime s[20:21]\nv_mov_b32 v9, s20\n", "s20", "lgkmcnt(0)");
 }
 
-TEST(nothing_to_do) {
-  snip *s = *state;
+TEST_OF(nothing_to_do, snip *s) {
   snip_ok(s, 1, 0, "s_mov_b32 s20, 77\ns_mov_b32 m0, 0\ns_incperflevel 1\ns_decperflevel 1\ns_wakeup\ns_ttracedata\ns_sleep 1\n"
                    "s_atc_probe 0, s[4:5], 0x0\ns_atc_probe_buffer 0, s[12:15], 0x0\ns_sendmsg sendmsg(MSG_INTERRUPT)\n"
                    "s_waitcnt lgkmcnt(0)\n" STORE9);
@@ -72,8 +68,7 @@ TEST(nothing_to_do) {
   FAULT(s, 1, 0, "s_mov_b32 m0, 0\ns_nop 0\ns_sendmsghalt sendmsg(MSG_INTERRUPT)\n", "halted");
 }
 
-TEST(relative_moves_are_checked) {
-  snip *s = *state;
+TEST_OF(relative_moves_are_checked, snip *s) {
   FAULT(s, 1, 0, "s_mov_b32 m0, 100\ns_mov_b32 s20, 0\ns_nop 0\ns_movrels_b32 s21, s20\n", "s20 plus M0 = 100");
   FAULT(s, 1, 0, "s_mov_b32 m0, 1\ns_mov_b64 s[20:21], 0\ns_nop 0\ns_movrels_b64 s[22:23], s[20:21]\n", "plus M0 = 1");
   FAULT(s, 1, 0, "s_mov_b32 m0, 1\ns_nop 0\ns_movrels_b32 s21, s40\n", "uninitialised register s41");
@@ -81,11 +76,10 @@ TEST(relative_moves_are_checked) {
 }
 
 /* Instructions that only graphics, debuggers and trap handlers use keep their named fault. */
-TEST(left_out) {
+TEST_OF(left_out, snip *s) {
   static const char *const text[] = {"s_rfe_b64 s[4:5]", "s_setkill 1", "s_dcache_discard s[4:5], 0x0", "s_endpgm_saved",
                                      "v_screen_partition_4se_b32 v9, v0", "s_scratch_load_dword s20, s[4:5], 0x0",
                                      "s_mov_b32 m0, 0\ns_nop 0\nds_gws_barrier v0 gds"};
-  snip *s = *state;
   for (size_t i = 0; i < sizeof text / sizeof *text; i++) FAULT(s, 1, 0, text[i], "unimplemented instruction");
 }
 

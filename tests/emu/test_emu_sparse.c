@@ -1,7 +1,6 @@
 /* v_smfmac_*: D += A B with a 4:2 sparse A. Places of elements are the public matrix-instruction calculator's (cdna3);
     the product
  * is computed from dense matrices. */
-#include <math.h>
 
 #include "emu/snippet.h"
 #include "half.h"
@@ -96,8 +95,7 @@ TEST(every_shape_and_set) {
   }
 }
 
-TEST(checks) {
-  snip *t = *state;
+TEST_OF(checks, snip *t) {
   const char *zero = "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v20, 0\nv_mov_b32 v21, 0\nv_mov_b32 v22, 0\n"
       "v_mov_b32 v23, 0\n"
                      "v_mov_b32 v30, 0\nv_mov_b32 v32, 0\nv_mov_b32 v33, 0\nv_mov_b32 v34, 0\n";

@@ -1,9 +1,4 @@
 /* gfx950 and gfx90a: what they have that gfx942 lacks, what they lack, and where their rules differ. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/bits.h"
 #include "target_rig.h"
 

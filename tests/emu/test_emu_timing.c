@@ -1,6 +1,4 @@
 /* The timing model: bank conflicts against the published table, and that what should be faster is faster. */
-#include <math.h>
-
 #include "emu/lds.h"
 #include "emu/snippet.h"
 #include "emu/timing.h"
@@ -101,8 +99,7 @@ static const char *loop(const char *head, int n, const char *text) {
   return body;
 }
 
-TEST(result_is_whole) {
-  snip *s = *state;
+TEST_OF(result_is_whole, snip *s) {
   mlaf_timing t = time_of(s, 64, 0, 608, 4, loop("v_mov_b32 v9, 0", 100, "v_add_u32 v9, v9, v9"));
   double sum = 0;
   for (int i = 0; i < t.n_parts; i++) sum += t.parts[i].ns;
@@ -114,8 +111,7 @@ TEST(result_is_whole) {
   assert_true(t.bound[0] != 0);
 }
 
-TEST(matrix_time) {
-  snip *s = *state;
+TEST_OF(matrix_time, snip *s) {
   char eight[2048] = "";
   for (int i = 0; i < 8; i++)
     snprintf(eight + strlen(eight), sizeof eight - strlen(eight),
@@ -133,8 +129,7 @@ TEST(matrix_time) {
   assert_true(few.clock_mhz > two.clock_mhz && few.ns < two.ns);
 }
 
-TEST(lds_conflicts_cost) {
-  snip *s = *state;
+TEST_OF(lds_conflicts_cost, snip *s) {
   static const char *const stride[] = {"v_lshlrev_b32 v3, 4, v0", "v_lshlrev_b32 v3, 5, v0", "v_lshlrev_b32 v3, 6, v0",
       "v_lshlrev_b32 v3, 7, v0"};
   double last = 0;
@@ -156,8 +151,7 @@ TEST(lds_conflicts_cost) {
   }
 }
 
-TEST(more_bytes_take_longer) {
-  snip *s = *state;
+TEST_OF(more_bytes_take_longer, snip *s) {
   void *big;
   const size_t bytes = 64u << 20;
   if (mlaf_emu_ops.mem_alloc(s->dev, bytes, &big, &s->err) != MLAF_OK) fail_msg("%s", s->err.text);
@@ -184,8 +178,7 @@ TEST(more_bytes_take_longer) {
   mlaf_emu_ops.mem_free(s->dev, big, &s->err);
 }
 
-TEST(overlap_pays) {
-  snip *s = *state;
+TEST_OF(overlap_pays, snip *s) {
   const char *head = "v_lshlrev_b32 v3, 4, v0";
   char serial[1024] = "", parallel[1024] = "";
   for (int k = 0; k < 4; k++) {
@@ -203,16 +196,14 @@ TEST(overlap_pays) {
   assert_true(half < 0.8 * full);
 }
 
-TEST(uncoalesced_loads_cost) {
-  snip *s = *state;
+TEST_OF(uncoalesced_loads_cost, snip *s) {
   const char *near = "v_lshlrev_b32 v3, 2, v0", *far = "v_lshlrev_b32 v3, 9, v0"; /* 512 bytes apart: one tag bank */
   const char *text = "global_load_dword v20, v3, s[4:5]\nglobal_load_dword v21, v3, s[4:5] offset:4\ns_waitcnt vmcnt(0)";
   mlaf_timing a = time_of(s, 64, 0, 8, 1, loop(near, 200, text)), b = time_of(s, 64, 0, 8, 1, loop(far, 200, text));
   assert_true(b.ns > 1.5 * a.ns);
 }
 
-TEST(same_answer_on_any_number_of_threads) {
-  snip *s = *state;
+TEST_OF(same_answer_on_any_number_of_threads, snip *s) {
   const char *head = "v_lshlrev_b32 v3, 4, v0\ns_and_b32 s21, s2, 31\ns_add_u32 s21, s21, 3\ns_mov_b32 s20, s21\n";
   char body[2048];
   /* Ragged: 3 to 34 rounds by workgroup. */
@@ -228,8 +219,7 @@ TEST(same_answer_on_any_number_of_threads) {
   for (int i = 0; i < one.n_parts; i++) assert_true(one.parts[i].ns == five.parts[i].ns);
 }
 
-TEST(sequences_add_launches_and_reuse_caches) {
-  snip *s = *state;
+TEST_OF(sequences_add_launches_and_reuse_caches, snip *s) {
   kernel k;
   k.fn = snip_load(s, 64, 0, "global_load_dword v9, v1, s[6:7]\ns_waitcnt vmcnt(0)\nglobal_store_dword v1, v9, s[6:7]\n",
       &k.module);
@@ -248,8 +238,7 @@ TEST(sequences_add_launches_and_reuse_caches) {
 
 /* Rows that a launch appends to a large buffer do not bring the rest of it into the Infinity Cache; a launch that writes all of
  * it does. */
-TEST(single_rows_do_not_fill_the_infinity_cache) {
-  snip *s = *state;
+TEST_OF(single_rows_do_not_fill_the_infinity_cache, snip *s) {
   enum { GROUPS = 304, EACH = 1 << 17 };
   static const char *const writes[] = {
       "s_lshl_b32 s20, s2, 21\nv_add_u32 v10, s20, v1\nv_mov_b32 v9, 0\nglobal_store_dword v10, v9, s[6:7]\n",
@@ -285,8 +274,7 @@ TEST(single_rows_do_not_fill_the_infinity_cache) {
   assert_int_equal(mlaf_emu_ops.mem_free(s->dev, memory, &s->err), MLAF_OK);
 }
 
-TEST(few_workgroups_take_the_device_longer) {
-  snip *s = *state;
+TEST_OF(few_workgroups_take_the_device_longer, snip *s) {
   const char *body = loop("v_mov_b32 v9, 0", 500, "v_add_u32 v9, v9, v9");
   double one = time_of(s, 512, 0, 304, 4, body).ns, two = time_of(s, 512, 0, 305, 4, body).ns, full = time_of(s, 512, 0, 608,
       4, body).ns;
@@ -296,8 +284,7 @@ TEST(few_workgroups_take_the_device_longer) {
 
 /* Consecutive workgroups go to the XCDs in turn: 76 long ones of 608 keep the 38 CUs of one XCD busy for two rounds when they
  * are every eighth, and 76 CUs for one when they are the first. */
-TEST(workgroups_go_round_the_xcds) {
-  snip *s = *state;
+TEST_OF(workgroups_go_round_the_xcds, snip *s) {
   static const char *const choose[] = {"s_and_b32 s21, s2, 7\ns_cmp_eq_u32 s21, 0", "s_cmp_lt_u32 s2, 76"};
   double ns[2];
   for (int i = 0; i < 2; i++) {
@@ -360,8 +347,7 @@ TEST(every_constant_has_a_source_or_a_fit) {
 }
 
 /* A line that was read is found again when another buffer was read meanwhile, be that one above or below it in memory. */
-TEST(lines_are_found_again) {
-  snip *s = *state;
+TEST_OF(lines_are_found_again, snip *s) {
   const char *body = "v_lshlrev_b32 v3, 2, v0\n"
                      "global_load_dword v20, v3, s[4:5]\ns_waitcnt vmcnt(0)\n"
                      "global_load_dword v21, v3, s[6:7]\ns_waitcnt vmcnt(0)\n"
@@ -379,8 +365,7 @@ TEST(lines_are_found_again) {
 /* --- policies, translation, instruction cache, limits --- */
 
 /* 8 workgroups on 8 XCDs read the same 32 KB: what one brings, the others find in the Infinity Cache, unless it streams. */
-TEST(streaming_loads_are_not_kept) {
-  snip *s = *state;
+TEST_OF(streaming_loads_are_not_kept, snip *s) {
   const char *head = "v_lshlrev_b32 v3, 2, v0";
   static char kept[1 << 16], streamed[1 << 16];
   snprintf(kept, sizeof kept, "%s", loop(head, 128, "global_load_dword v20, v3, s[4:5]\ns_waitcnt vmcnt(0)\n"
@@ -392,8 +377,7 @@ TEST(streaming_loads_are_not_kept) {
   assert_true(time_of(s, 64, 0, 1, 1, streamed).ns == time_of(s, 64, 0, 1, 1, kept).ns); /* nobody to keep it for */
 }
 
-TEST(far_pages_cost_a_translation) {
-  snip *s = *state;
+TEST_OF(far_pages_cost_a_translation, snip *s) {
   void *big;
   if (mlaf_emu_ops.mem_alloc(s->dev, 128u << 20, &big, &s->err) != MLAF_OK) fail_msg("%s", s->err.text);
   uint32_t *in = s->in;
@@ -413,8 +397,7 @@ TEST(far_pages_cost_a_translation) {
   if (each < 0.8 * emu_gfx942.tlb_miss_clk || each > 1.3 * emu_gfx942.tlb_miss_clk) fail_msg("%.1f clk", each);
 }
 
-TEST(loops_beyond_the_instruction_cache_cost) {
-  snip *s = *state;
+TEST_OF(loops_beyond_the_instruction_cache_cost, snip *s) {
   static char text[1 << 19], body[1 << 20];
   double each[2];
   for (int i = 0; i < 2; i++) { /* 48 KB and 96 KB of code */
@@ -428,8 +411,7 @@ TEST(loops_beyond_the_instruction_cache_cost) {
   assert_true(each[1] > 2 * each[0]);
 }
 
-TEST(limits_are_kept) {
-  snip *s = *state;
+TEST_OF(limits_are_kept, snip *s) {
   kernel k;
   k.fn = snip_load(s, 64, 0, loop("v_mov_b32 v9, 0", 4000, "v_add_u32 v9, v9, v9\nv_add_u32 v9, v9, v9"), &k.module);
   void *args[2] = {s->in, s->out};
@@ -459,8 +441,7 @@ TEST(limits_are_kept) {
 }
 
 /* Workgroup 0 alone works: what a launch does that deals little to the machine. One that ends at once stands for nothing. */
-TEST(a_cut_sample_of_idle_workgroups_is_no_time) {
-  snip *s = *state;
+TEST_OF(a_cut_sample_of_idle_workgroups_is_no_time, snip *s) {
   kernel k;
   static char body[1024];
   snprintf(body, sizeof body, "s_mov_b32 s20, 4000\ns_cmp_eq_u32 s2, 0\ns_cselect_b32 s20, s20, 1\nloop:\n"

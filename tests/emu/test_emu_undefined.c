@@ -6,8 +6,7 @@
 #define ALL "s_mov_b64 exec, -1\n"
 #define STORE9 "s_nop 1\nglobal_store_dword v1, v9, s[6:7]\n"
 
-TEST(lane_masks_are_merged) {
-  snip *s = *state;
+TEST_OF(lane_masks_are_merged, snip *s) {
   /* A fresh pair gets the bits of the lanes that are on; only those are asked for. */
   const char *merge = "v_mov_b32 v9, 1\nv_mov_b32 v10, 2\n" LOW "s_or_b64 s[20:21], s[20:21], exec\n";
   char body[1024];
@@ -34,8 +33,7 @@ TEST(lane_masks_are_merged) {
   for (uint32_t l = 0; l < 64; l++) assert_int_equal(s->out[l], l < 8 ? 2 : 1);
 }
 
-TEST(scc_is_known_or_not) {
-  snip *s = *state;
+TEST_OF(scc_is_known_or_not, snip *s) {
   snip_ok(s, 1, 0, "s_mov_b32 s20, 1\ns_or_b32 s22, s20, s21\ns_cselect_b32 s23, 1, 0\nv_mov_b32 v9, s23\n" STORE9);
   assert_int_equal(s->out[0], 1); /* not 0, whatever s21 holds */
   FAULT(s, 1, 0, "s_mov_b32 s20, 1\ns_and_b32 s22, s20, s21\ns_cselect_b32 s23, 1, 0\n", "SCC is read before");
@@ -44,16 +42,14 @@ TEST(scc_is_known_or_not) {
   FAULT(s, 1, 0, "s_mov_b32 s20, 1\ns_or_b32 s22, s20, s21\nv_add_u32 v9, s22, v0\n", "uninitialised register s22");
 }
 
-TEST(saved_and_restored) {
-  snip *s = *state;
+TEST_OF(saved_and_restored, snip *s) {
   snip_ok(s, 1, 0, "v_writelane_b32 v40, s50, 3\nv_mov_b32 v41, v42\nv_accvgpr_write_b32 a5, v43\nv_mov_b64 v[44:45], v[46:47]\n"
                    "s_mov_b64 s[60:61], s[62:63]\ns_nop 3\nv_readlane_b32 s50, v40, 3\nv_accvgpr_read_b32 v43, a5\n"
                    "s_cmp_eq_u32 s4, s4\ns_cselect_b32 s70, s71, s72\n");
 }
 
 /* A mask of which some lanes are defined keeps just those through a lane of a vector register, a copy of it, and back. */
-TEST(half_a_mask_saved) {
-  snip *s = *state;
+TEST_OF(half_a_mask_saved, snip *s) {
   const char *save = "v_mov_b32 v9, 1\nv_mov_b32 v10, 2\n" LOW "s_or_b64 s[20:21], s[20:21], exec\nv_writelane_b32 v40, s20, 3\n"
                      "v_writelane_b32 v40, s21, 4\n" ALL "v_mov_b32 v41, v40\nv_accvgpr_write_b32 a5, v41\nv_accvgpr_read_b32"
                                                          " v42, a5\n"
@@ -76,8 +72,7 @@ TEST(half_a_mask_saved) {
   assert_int_equal(s->out[0], 6);
 }
 
-TEST(looking_faults) {
-  snip *s = *state;
+TEST_OF(looking_faults, snip *s) {
   FAULT(s, 1, 0, "v_writelane_b32 v40, s50, 3\ns_nop 3\nv_readlane_b32 s51, v40, 3\ns_add_u32 s52, s51, 1\n",
       "uninitialised register s51");
   FAULT(s, 1, 0, "v_mov_b32 v9, v42\nv_add_u32 v9, v9, v0\n", "uninitialised register v9");

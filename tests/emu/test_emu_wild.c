@@ -7,8 +7,7 @@
 #define IN_LANES(s, value) \
   for (uint32_t l = 0; l < 64; l++) assert_int_equal((s)->out[l], (value))
 
-TEST(indexing_adds_m0_to_the_chosen_registers) {
-  snip *s = *state;
+TEST_OF(indexing_adds_m0_to_the_chosen_registers, snip *s) {
   const char *set = "v_mov_b32 v20, 20\nv_mov_b32 v21, 21\nv_mov_b32 v22, 22\nv_mov_b32 v23, 23\nv_mov_b32 v9, 0\n"
                     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_mov_b32 s20, 2\n";
   static const struct { const char *mask; uint32_t want; } t[] = {
@@ -41,8 +40,7 @@ TEST(indexing_adds_m0_to_the_chosen_registers) {
   IN_LANES(s, 21 + 22);
 }
 
-TEST(indexing_leaves_memory_and_constants_alone) {
-  snip *s = *state;
+TEST_OF(indexing_leaves_memory_and_constants_alone, snip *s) {
   s->in[3] = 77;
   snip_ok(s, 1, 0, "v_mov_b32 v20, 20\nv_mov_b32 v23, 23\nv_mov_b32 v3, 12\ns_mov_b32 s20, 3\n"
                    "s_set_gpr_idx_on s20, gpr_idx(SRC0,SRC1,DST)\nglobal_load_dword v9, v3, s[4:5]\ns_set_gpr_idx_off\n"
@@ -59,8 +57,7 @@ TEST(indexing_leaves_memory_and_constants_alone) {
         "uninitialised register v21");
 }
 
-TEST(vector_skip) {
-  snip *s = *state;
+TEST_OF(vector_skip, snip *s) {
   for (int on = 0; on < 2; on++) {
     char body[512];
     snprintf(body, sizeof body, "v_mov_b32 v9, 1\nv_mov_b32 v20, 7\ns_mov_b32 s20, 0x%x\ns_setvskip s20, 4\ns_nop 1\n"
@@ -75,12 +72,11 @@ TEST(vector_skip) {
                    "ds_read_b32 v9, v2\n", "LDS byte", "nothing has written");
 }
 
-TEST(scalar_stores_and_atomics) {
+TEST_OF(scalar_stores_and_atomics, snip *s) {
   static const struct { const char *op; uint32_t mem, data, want; } t[] = {
     {"add", 7, 5, 12}, {"sub", 7, 5, 2}, {"inc", 7, 9, 8}, {"inc", 9, 9, 0}, {"dec", 7, 9, 6}, {"dec", 0, 9, 9},
     {"swap", 7, 5, 5}, {"smin", 0xffffffff, 5, 0xffffffff}, {"umin", 0xffffffff, 5, 5},
     {"and", 12, 10, 8}, {"or", 12, 10, 14}, {"xor", 12, 10, 6}};
-  snip *s = *state;
   for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
     char body[512];
     snprintf(body, sizeof body, "s_mov_b32 s20, %u\ns_atomic_%s s20, s[6:7], 0x100 glc\ns_waitcnt lgkmcnt(0)\n"
@@ -108,8 +104,7 @@ TEST(scalar_stores_and_atomics) {
 /* Waves of the lower and the upper half run the same barriers in two copies. */
 #define COPIES(a, b) "s_cmp_lt_u32 s8, 1\ns_cbranch_scc0 2f\n" a "s_branch 3f\n2:\n" b "3:\n"
 
-TEST(barriers_count_arrivals) {
-  snip *s = *state;
+TEST_OF(barriers_count_arrivals, snip *s) {
   const char *write = "v_add_u32 v9, 100, v0\nv_lshlrev_b32 v3, 2, v0\nds_write_b32 v3, v9\ns_waitcnt lgkmcnt(0)\n";
   const char *read = "v_sub_u32 v3, 508, v3\nds_read_b32 v9, v3\ns_waitcnt lgkmcnt(0)\n" STORE9;
   char body[1024];
@@ -120,8 +115,7 @@ TEST(barriers_count_arrivals) {
         "has ended after 1");
 }
 
-TEST(a_mask_read_per_lane_needs_no_wait_state) {
-  snip *s = *state;
+TEST_OF(a_mask_read_per_lane_needs_no_wait_state, snip *s) {
   snip_ok(s, 1, 0, "v_mov_b32 v9, 5\nv_mov_b32 v10, 6\nv_cmp_eq_u32 s[20:21], v9, v9\n"
                    "v_cndmask_b32 v9, v9, v10, s[20:21]\n" STORE9);
   IN_LANES(s, 6);
@@ -152,13 +146,12 @@ static mlaf_status launch_unsized(snip *s, const char *note, size_t args_size) {
   return st;
 }
 
-TEST(kernarg_size_from_metadata) {
+TEST_OF(kernarg_size_from_metadata, snip *s) {
   static const char note[] =
       ".amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.kernels:\n  - .name: k\n    .symbol: k.kd\n"
       "    .kernarg_segment_size: 16\n    .kernarg_segment_align: 8\n    .group_segment_fixed_size: 0\n"
       "    .private_segment_fixed_size: 0\n    .wavefront_size: 64\n    .sgpr_count: 16\n    .vgpr_count: 8\n"
       "    .max_flat_workgroup_size: 64\n...\n.end_amdgpu_metadata\n";
-  snip *s = *state;
   for (int with = 0; with < 2; with++) {
     memset(s->out, 0, 256);
     if (launch_unsized(s, with ? note : "", 16) != MLAF_OK) fail_msg("%d: %s", with, s->err.text);
@@ -216,8 +209,7 @@ TEST(strictness_is_named) {
   }
 }
 
-TEST(unwritten_registers_read_as_ones) {
-  snip *s = *state;
+TEST_OF(unwritten_registers_read_as_ones, snip *s) {
   heard h;
   const char *body = "v_and_b32 v9, 0xff, v77\nv_add_u32 v9, v9, v77\n" STORE9;
   FAULT(s, 1, 0, body, "uninitialised register v77", "MLAF_EMU_STRICT=-registers");
@@ -231,8 +223,7 @@ TEST(unwritten_registers_read_as_ones) {
   IN_LANES(s, 0);
 }
 
-TEST(unwritten_lds_reads_as_ones) {
-  snip *s = *state;
+TEST_OF(unwritten_lds_reads_as_ones, snip *s) {
   heard h;
   const char *body = "ds_read_b32 v9, v2\ns_waitcnt lgkmcnt(0)\n" STORE9;
   FAULT(s, 1, 256, body, "nothing has written", "-lds-unwritten");
@@ -242,8 +233,7 @@ TEST(unwritten_lds_reads_as_ones) {
 }
 
 /* A load used without a wait: right once it has had its time, a fault before. */
-TEST(loads_that_have_had_their_time) {
-  snip *s = *state;
+TEST_OF(loads_that_have_had_their_time, snip *s) {
   heard h;
   char body[512];
   s->in[0] = 1234;
@@ -267,8 +257,7 @@ TEST(loads_that_have_had_their_time) {
 }
 
 /* Wave 0 writes what wave 1 reads, with nothing but distance between them. */
-TEST(lds_accesses_that_time_orders) {
-  snip *s = *state;
+TEST_OF(lds_accesses_that_time_orders, snip *s) {
   heard h;
   char body[1024];
   for (int apart = 0; apart < 2; apart++) {

@@ -6,8 +6,6 @@
  * bits. Outputs: O(0)..O(3) are v16..v19 (0xa5a5000k before), BIT the lane's bit of s[40:41], SO(k) s40+k. */
 #pragma once
 
-#include <math.h>
-
 #include "cmocka_all.h"
 #include "emu_asm.h"
 #include "half.h"

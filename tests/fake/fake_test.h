@@ -2,10 +2,6 @@
 #pragma once
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cmocka_all.h"
 #include "device/device.h"

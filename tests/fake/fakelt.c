@@ -8,7 +8,6 @@
 #include "fake/fakelt.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,6 @@
 /* The space's promises of its kernels, read from the code objects the real compilers make: no scratch, no spills, LDS
  * and threads as stated, registers within the budget, arguments as the runtime passes them. Of each family as many kernels as
  * have every value of every parameter; MLAF_RESOURCES=all: all of them. Needs the compile room. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "compile/compile.h"
 #include "ops/mla_decode/launch.h"

@@ -1,11 +1,5 @@
 // Generated from templates/attn_sink.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_attn_sink_e5538ef0
-// parameters:
-//   threads = 256
 // regenerate: lua5.4 gen/cli.lua render attn_sink target=sm_90a threads=256
-
 
 // [templates/lib/cuda.h]
 #define MLAF_GLOBAL

@@ -1,11 +1,5 @@
 // Generated from templates/block_tables.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_block_tables_6f089f93
-// parameters:
-//   chunk = 1024
 // regenerate: lua5.4 gen/cli.lua render block_tables target=gfx942 chunk=1024
-
 
 // [templates/lib/wave.h]
 MLAF_DEV int my_block() { return group_x(); }

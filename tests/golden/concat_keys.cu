@@ -1,11 +1,5 @@
 // Generated from templates/concat_keys.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_concat_keys_acd9ebf6
-// parameters:
-//   heads = 8
 // regenerate: lua5.4 gen/cli.lua render concat_keys target=sm_90a heads=8
-
 
 // [templates/lib/cuda.h]
 #define MLAF_GLOBAL

@@ -1,11 +1,5 @@
 // Generated from templates/index_lists.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_index_lists_7d240fa7
-// parameters:
-//   threads = 512
 // regenerate: lua5.4 gen/cli.lua render index_lists target=gfx942 threads=512
-
 
 // [templates/lib/wave.h]
 MLAF_DEV int my_block() { return group_x(); }
@@ -15,9 +9,9 @@ constexpr int LANES = 64, THREADS = 512, WAVES = 8;
 constexpr int DEPTH = 2048 / THREADS; // loads in flight: lists of 2048 are in registers as a whole
 // [16 more lines of templates/index_lists.cu.in]
 };
-
-struct list {
-// [29 more lines of templates/index_lists.cu.in]
+// [3 more lines of templates/index_lists.cu.in]
+  int n;
+// [27 more lines of templates/index_lists.cu.in]
 MLAF_DEV entries read_entries(const list& x, int k, int to, int step) {
   entries e;
 #pragma unroll

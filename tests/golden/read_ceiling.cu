@@ -1,11 +1,5 @@
 // Generated from templates/read_ceiling.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_read_ceiling_873dd9cc
-// parameters:
-//   depth = 8
 // regenerate: lua5.4 gen/cli.lua render read_ceiling target=sm_90a depth=8
-
 
 // [templates/lib/cuda.h]
 typedef uint4 word;

@@ -1,15 +1,11 @@
 // Generated from templates/soak_compare.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_soak_compare_86db7944
-// parameters:
-//   threads = 256
 // regenerate: lua5.4 gen/cli.lua render soak_compare target=sm_90a threads=256
 
-
 // [templates/lib/cuda.h]
-#define MLAF_GLOBAL
-// [6 more lines of templates/soak_compare.cu.in]
+// [4 more lines of tests/golden/attn_sink.cu]
+MLAF_DEV u32 first_lane(u32 x) { return __shfl_sync(~0u, x, 0); }
+MLAF_DEV bool in_any_lane(bool x) { return __any_sync(~0u, x); }
+MLAF_DEV u32 count_one(u32* at) { return atomicAdd(at, 1u); }
 
 constexpr u32 WAVE = 32, WAVES = 8, THREADS = 256, SHORT = 16;
 

@@ -2,12 +2,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <glob.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "check/verify.h"
 #include "fake/fake_test.h"
@@ -22,7 +17,7 @@ static void use_fake(const char *which) {
   setenv("MLAF_CUDA_LIBRARY", "/nonexistent", 1); /* "auto" is tested here without an NVIDIA GPU, on any machine */
 }
 
-static void absent_or_foreign_library(void **state) {
+TEST(absent_or_foreign_library) {
   setenv("MLAF_HIP_LIBRARY", "/nonexistent/libamdhip64.so.6", 1);
   expect_no_device("hip", "MLAF_HIP_LIBRARY: /nonexistent");
   setenv("MLAF_HIP_LIBRARY", "libm.so.6", 1);
@@ -34,7 +29,7 @@ static void absent_or_foreign_library(void **state) {
   expect_no_device("hip", "install ROCm, set MLAF_HIP_LIBRARY, or use --device emu:gfx942");
 }
 
-static void no_gpu(void **state) {
+TEST(no_gpu) {
   use_fake("fakehip6");
   setenv("FAKEHIP_DEVICES", "0", 1);
   expect_no_device("hip", "hipErrorNoDevice (100): no ROCm-capable device is detected");
@@ -46,7 +41,7 @@ static void no_gpu(void **state) {
   mlaf_device_close(dev);
 }
 
-static void specs(void **state) {
+TEST(specs) {
   static const struct {
     const char *spec;
     mlaf_status status;
@@ -78,7 +73,7 @@ static void keep_line(void *user, mlaf_log_level level, const char *line) {
 }
 
 /* auto is a GPU or an error that says what was tried, why each failed and what to do: it never serves emulated. */
-static void auto_without_gpu(void **state) {
+TEST(auto_without_gpu) {
   use_fake("fakehip6");
   setenv("FAKEHIP_DEVICES", "0", 1);
   lines kept = {""};
@@ -114,7 +109,7 @@ static void write_file(const char *root, const char *path, const char *text) {
   fclose(f);
 }
 
-static void partitions_from_sysfs(void **state) {
+TEST(partitions_from_sysfs) {
   char root[] = "/tmp/mlaf-sysfs-XXXXXX", clean[64];
   assert_non_null(mkdtemp(root));
   mlaf_hip_sysfs s;
@@ -144,7 +139,7 @@ static void partitions_from_sysfs(void **state) {
   assert_int_equal(system(clean), 0);
 }
 
-static void identity(void **state) {
+TEST(identity) {
   for (int rocm5 = 0; rocm5 < 2; rocm5++) {
     use_fake(rocm5 ? "fakehip5" : "fakehip6");
     mlaf_device *dev = open_device("hip");
@@ -166,7 +161,7 @@ static void identity(void **state) {
 
 /* Every call of the runtime, failing at its first and at its third use: the error names the call and the code, whatever
  * was made before is given back, and the next try works. */
-static void every_call_may_fail(void **state) {
+TEST(every_call_may_fail) {
   static const char *const harmless[] = {
       "hipDeviceGetName", "hipDeviceGetPCIBusId", "hipDriverGetVersion", "hipRuntimeGetVersion",
       "hipStreamDestroy", "hipEventDestroy",      "hipModuleUnload",     "hipFree"};
@@ -203,7 +198,7 @@ static void every_call_may_fail(void **state) {
 }
 
 /* The whole way: compile, load through HIP, run every verification case, inject, time. */
-static void kernels_run(void **state) {
+TEST(kernels_run) {
   built b;
   use_fake("fakehip6");
   built_open(&b, "mla_decode:h5,r64,p32,q2,causal,bf16,page16,b2,s100", NULL);
@@ -243,7 +238,7 @@ static void kernels_run(void **state) {
 
 /* Without graphs in the runtime, or where it cannot make one of these kernels, launches are timed one by one, and the result says
  * so; whatever was begun is ended and given back. */
-static void timing_without_graphs(void **state) {
+TEST(timing_without_graphs) {
   static const char *const failures[] = {NULL, "hipStreamBeginCapture:1:801", "hipModuleLaunchKernel:2:900",
                                          "hipStreamEndCapture:1:901", "hipGraphInstantiate:2:801"};
   const mlaf_time_opts opts = {.warmup = 1, .min_samples = 3, .max_samples = 3, .min_window_ns = 1, .limit_s = 20, .sets = 2};
@@ -275,7 +270,7 @@ static void timing_without_graphs(void **state) {
 }
 
 /* A launch makes exactly two runtime calls, neither of which allocates or waits: legal inside graph capture. */
-static void a_launch_is_only_a_launch(void **state) {
+TEST(a_launch_is_only_a_launch) {
   built b;
   use_fake("fakehip6");
   setenv("FAKEHIP_DEVICES", "2", 1);
@@ -330,7 +325,7 @@ static void a_launch_is_only_a_launch(void **state) {
   built_close(&b);
 }
 
-static void bad_code_objects(void **state) {
+TEST(bad_code_objects) {
   use_fake("fakehip6");
   mlaf_device *dev = open_device("hip");
   mlaf_module *m = NULL;
@@ -384,7 +379,7 @@ static void find_real(char *out, size_t size) {
   fail_msg("no libamdhip64 in MLAF_ROCM, .deps/rocm or /opt/rocm: run tools/setup.sh, or ctest -LE rocm");
 }
 
-static void real_library_has_every_symbol(void **state) {
+TEST(real_library_has_every_symbol) {
   char path[600];
   void *elf;
   size_t size;
@@ -432,20 +427,7 @@ static int probe(void) {
 
 int main(int argc, char **argv) {
   if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(absent_or_foreign_library),
-      cmocka_unit_test(no_gpu),
-      cmocka_unit_test(specs),
-      cmocka_unit_test(auto_without_gpu),
-      cmocka_unit_test(partitions_from_sysfs),
-      cmocka_unit_test(identity),
-      cmocka_unit_test(every_call_may_fail),
-      cmocka_unit_test(kernels_run), cmocka_unit_test(timing_without_graphs),
-      cmocka_unit_test(a_launch_is_only_a_launch),
-      cmocka_unit_test(bad_code_objects),
-      cmocka_unit_test(real_library_has_every_symbol),
-  };
   const struct CMUnitTest unsanitized[] = {cmocka_unit_test(real_runtime_is_asked)};
   const int failed = SANITIZED ? 0 : cmocka_run_group_tests(unsanitized, NULL, NULL);
-  return failed + cmocka_run_group_tests(tests, NULL, NULL);
+  return failed + tests_run(NULL, NULL);
 }

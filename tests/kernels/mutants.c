@@ -2,8 +2,6 @@
 #include "mutants.h"
 
 #include <elf.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cmocka_all.h"
 

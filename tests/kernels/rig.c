@@ -1,10 +1,5 @@
 #include "rig.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "check/buffers.h"
 #include "op/numeric.h"

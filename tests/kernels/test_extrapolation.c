@@ -1,11 +1,6 @@
 /* The timing model looks at a sample of a launch's workgroups. Here it looks at all of them, and the two may not differ by more
  * than a tenth: batches of equal and of ragged length, few and many splits, persistent grids, one long workgroup among short
  * ones. MLAF_EXTRAPOLATION_TABLE=1 prints the table of docs/lab/timing-model.md. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "check/bench.h"
 #include "ops/mla_decode/launch.h"

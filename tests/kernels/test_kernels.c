@@ -1,10 +1,6 @@
 /* Whole kernels on the emulator: variants of both families over a covering set of problems, each verified against fp64
  * (ragged lengths with 0 and 1, random page order, poisons, canaries, several split counts; see runtime/check/verify.h).
  * MLAF_KERNEL_VARIANTS=N verifies N variants of each problem instead of two; "all" every distinct kernel. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "check/verify.h"
 #include "ops/mla_decode/fields.h"
@@ -54,7 +50,7 @@ static size_t verify_problem(rig *r, const char *text, size_t turn, double *wors
   return wanted;
 }
 
-static void every_sampled_variant_is_correct(void **state) {
+TEST(every_sampled_variant_is_correct) {
   rig r;
   rig_open(&r);
   size_t verified = 0;
@@ -65,7 +61,7 @@ static void every_sampled_variant_is_correct(void **state) {
 }
 
 /* Heads gathered over ranks: between 128 and the most there may be, which is the edge of gen/limits.lua. */
-static void many_heads(void **state) {
+TEST(many_heads) {
   static const char *const rest[] = {"r512,p64,q1,bf16,page64", "r256,p64,q2,causal,bf16,page16", "r512,p64,q3,causal,f16,page1"};
   const int heads[] = {192, MLA_DECODE_HEADS_MAX, MLA_DECODE_HEADS_MAX};
   rig r;
@@ -106,7 +102,7 @@ static void covering_grid(void **state) {
 
 /* NaN in one Q row stays in that row; a page id outside the cache, more query tokens than the plan's or some behind all that the
  * host was told of make their request NaN and fault nobody. */
-static void injected_faults_stay_where_they_are(void **state) {
+TEST(injected_faults_stay_where_they_are) {
   static const char *const some[] = {"mla_decode:h16,r512,p64,q1,bf16,page3,b4,s1024",
                                      "mla_decode:h128,r512,p64,q1,bf16,page64,b4,s1024"};
   rig r;
@@ -156,7 +152,7 @@ static bool verify_inside(rig *r, const mlaf_problem *p, const rig_candidates *c
 }
 
 /* Merge kernels that multiply by W_UV, too, behind splits and behind launches that may cut their batch. */
-static void merges_make_values(void **state) {
+TEST(merges_make_values) {
   static const struct {
     const char *problem, *next, *schedule;
   } some[] = {{"mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024", "mla_v_out:h16,r512,v128,bf16,t1", "schedule=splits"},
@@ -179,12 +175,6 @@ static void merges_make_values(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_sampled_variant_is_correct),
-      cmocka_unit_test(many_heads),
-      cmocka_unit_test(injected_faults_stay_where_they_are),
-      cmocka_unit_test(merges_make_values),
-  };
   const struct CMUnitTest grid[] = {cmocka_unit_test(covering_grid)};
-  return getenv("MLAF_KERNEL_GRID") ? cmocka_run_group_tests(grid, NULL, NULL) : cmocka_run_group_tests(tests, NULL, NULL);
+  return getenv("MLAF_KERNEL_GRID") ? cmocka_run_group_tests(grid, NULL, NULL) : tests_run(NULL, NULL);
 }

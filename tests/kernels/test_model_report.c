@@ -2,7 +2,6 @@
  * figures fails here. Microbenchmarks are assembled. AITER's code objects are not in the repository, so our own H=128 kernel
  * stands in for them at the shapes of their figures: another kernel at another speed, but its time has to grow with batch and
  * ctx as theirs does. One factor, the median over the fit points, is taken out; the held-out ones are judged. */
-#include <math.h>
 
 #include "cmocka_all.h"
 #include "check/bench.h"

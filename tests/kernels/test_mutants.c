@@ -2,11 +2,6 @@
  * or weakened in turn (mutants.h), run on a small batch. A mutant must fault or change the output; one that does neither
  * must be one that the second opinion (mutants_trace.c) clears, or have its instruction outside the batch's path.
  * A sample of the mutants by default, the same every time; MLAF_MUTANTS=all runs every one and prints each survivor. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "op/numeric.h"
 #include "check/verify.h"

@@ -1,9 +1,5 @@
 /* Properties of attention that need no reference: a kernel that breaks one is wrong whatever the tolerance.
  * Most run on the first variant of both families, one and several splits. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "op/numeric.h"
 #include "rig.h"

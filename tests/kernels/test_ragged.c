@@ -1,10 +1,6 @@
 /* Launches that decide themselves how their batch is cut (templates/mla_decode/lib/fit_wave.h), of random requests: each against
  * fp64. Small ranks, so that there can be many: MLAF_RAGGED_CASES=N
  * launches of each kernel, and 40 without it (under a sanitizer 6). */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "ops/mla_decode/compare.h"
 #include "op/numeric.h"

@@ -2,17 +2,13 @@
  * as the 16 bits that the device has, and in double precision for the reference of examples/layer. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../examples/layer/reference.h"
 #include "layer/choice.h"
 #include "layer/forms.h"
 #include "mlaforge/mlaforge.h"
 #include "op/e4m3.h"
 #include "run/built.h"
+#include "said.h"
 
 enum { W_Q_A, W_Q_NORM, W_Q_B, W_KV_A, W_KV_NORM, W_KV_B, W_O, WEIGHTS };
 enum { PAGE = 16, PAGES = 24, REQUESTS = 3, ROWS = REQUESTS * 4, POSITIONS = 96, WIDTH = POSITIONS / PAGE, COLS = 512 };
@@ -57,11 +53,14 @@ static inline double *widen(const uint16_t *bits, size_t n) {
 /* --- the device --- */
 
 static inline void must(rig *r, mlaf_status st, const char *what) {
-  char why[4096];
-  if (!st) return;
-  mlaf_ctx_last_message(r->ctx, why, sizeof why);
-  fail_msg("%s: %s: %s", what, mlaf_status_name(st), why);
+  if (st) fail_msg("%s: %s: %s", what, mlaf_status_name(st), said(r->ctx));
 }
+/* A refusal, and the words that its message must have. */
+static inline void says(rig *r, mlaf_status got, mlaf_status want, const char *part) {
+  if (got != want || !strstr(said(r->ctx), part))
+    fail_msg("%s: '%s', must be %s with '%s'", mlaf_status_name(got), said(r->ctx), mlaf_status_name(want), part);
+}
+static inline void says_arg(rig *r, mlaf_status got, const char *part) { says(r, got, MLAF_E_ARG, part); }
 static inline void *put(rig *r, const void *data, size_t size) {
   void *p = NULL;
   assert_true(r->n_held < (int)(sizeof r->held / sizeof *r->held));
@@ -338,6 +337,11 @@ static inline void execute(rig *r, const model *m, const mlaf_layer *layer, call
 }
 
 static inline void end(call *c) { free(c->cache), free(c->before), free(c->workspace); }
+static inline void end_all(call *c, mlaf_layer *layer, model *m) {
+  end(c);
+  mlaf_layer_destroy(layer);
+  free_model(m);
+}
 
 /* --- what must come out --- */
 

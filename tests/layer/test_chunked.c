@@ -2,9 +2,7 @@
  * request whole, and both are the fp64 reference; what is refused; the crossover. */
 #include "layer/rig.h"
 
-#include <math.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "layer/chunked.h"
 
@@ -220,8 +218,7 @@ static double row_error(const batch *b, const uint16_t *o) {
 
 /* A row of mla_prefill is within 5e-3 (twice its bound for all rows together). Each merge rounds to bf16 once more, 2^-9 of an
  * element at most, and each chunk's own error has its share of weights only. */
-TEST(in_chunks_as_at_once) {
-  rig *r = *state;
+TEST_OF(in_chunks_as_at_once, rig *r) {
   static const int32_t chunks_of[] = {1024, 48, 16, 7};
   batch b;
   make_batch(r, &b);
@@ -250,15 +247,8 @@ TEST(in_chunks_as_at_once) {
 
 /* --- what is refused --- */
 
-static void says(rig *r, mlaf_status got, const char *part) {
-  char why[4096];
-  mlaf_ctx_last_message(r->ctx, why, sizeof why);
-  if (got != MLAF_E_ARG || !strstr(why, part)) fail_msg("%s: '%s', must name '%s'", mlaf_status_name(got), why, part);
-}
-
 /* Plan options as a caller of another version has them: the first ones, shorter, and longer ones with nothing new set. */
-TEST(options_of_other_versions) {
-  rig *r = *state;
+TEST_OF(options_of_other_versions, rig *r) {
   const mlaf_plan_opts now = MLAF_PLAN_OPTS_INIT;
   const size_t first = offsetof(mlaf_plan_opts, lengths), later = 256, page = (size_t)sysconf(_SC_PAGESIZE);
   char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -308,7 +298,7 @@ static void every_word_torn(rig *r, const mlaf_chunked_prefill *c) {
   assert_true(h->chunks > 1);
   mlaf_chunked_prefill_args a = MLAF_CHUNKED_PREFILL_ARGS_INIT;
   a.schedule = words, a.schedule_device = words, a.schedule_words = n - 1;
-  says(r, mlaf_chunked_prefill_execute(c, &a, NULL), "schedule is none");
+  says_arg(r, mlaf_chunked_prefill_execute(c, &a, NULL), "schedule is none");
   a.schedule = torn, a.schedule_words = 0;
   for (size_t at = 0; at < (size_t)h->first + (size_t)h->chunks * CHUNKED_PART_WORDS; at++)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -316,26 +306,25 @@ static void every_word_torn(rig *r, const mlaf_chunked_prefill *c) {
       torn[at] = wrong[i];
       const bool length = at >= CHUNKED_HEAD_WORDS && at < (size_t)h->first; /* any number may stand there */
       if (length || at == offsetof(chunked_head, chunk_tokens) / 4 || (wrong[i] > 0 && may_grow(at))) continue;
-      says(r, mlaf_chunked_prefill_execute(c, &a, NULL), "schedule is none");
+      says_arg(r, mlaf_chunked_prefill_execute(c, &a, NULL), "schedule is none");
     }
 }
 
-TEST(refused) {
-  rig *r = *state;
+TEST_OF(refused, rig *r) {
   mlaf_chunked_prefill *c = make(r, 64), *none = NULL;
   mlaf_chunked_prefill_desc d = MLAF_CHUNKED_PREFILL_DESC_INIT;
   d.heads = H, d.chunk_tokens = 0;
-  says(r, mlaf_chunked_prefill_create(r->ctx, &d, &none), "chunk_tokens");
+  says_arg(r, mlaf_chunked_prefill_create(r->ctx, &d, &none), "chunk_tokens");
   d = (mlaf_chunked_prefill_desc){.struct_size = 8};
-  says(r, mlaf_chunked_prefill_create(r->ctx, &d, &none), "DESC_INIT");
+  says_arg(r, mlaf_chunked_prefill_create(r->ctx, &d, &none), "DESC_INIT");
   assert_null(none);
 
   const int32_t one = 1, minus = -1, many = 100;
   int32_t words[128];
   assert_int_equal(mlaf_chunked_prefill_words(c, 1, &one, &minus), 0);
-  says(r, mlaf_chunked_prefill_schedule(c, 1, &minus, &one, words, 128), "0 and up");
+  says_arg(r, mlaf_chunked_prefill_schedule(c, 1, &minus, &one, words, 128), "0 and up");
   every_word_torn(r, c);
-  says(r, mlaf_chunked_prefill_schedule(c, 1, &one, &many, words, 5), "words");
+  says_arg(r, mlaf_chunked_prefill_schedule(c, 1, &one, &many, words, 5), "words");
   must(r, mlaf_chunked_prefill_schedule(c, 1, &one, &many, words, 128), "schedule");
   assert_int_equal(mlaf_chunked_prefill_chunks(words), 2);
   mlaf_chunked_prefill_args a = MLAF_CHUNKED_PREFILL_ARGS_INIT;
@@ -348,7 +337,7 @@ TEST(refused) {
     a.workspace = (void *)(uintptr_t)256;                                  \
     a.workspace_size = 1 << 30;                                            \
     change;                                                                \
-    says(r, mlaf_chunked_prefill_execute(c, &a, NULL), part);              \
+    says_arg(r, mlaf_chunked_prefill_execute(c, &a, NULL), part);              \
   } while (0)
   WRONG(a.struct_size = 4, "ARGS_INIT");
   WRONG(a.flags = 1, "flags");
@@ -362,7 +351,7 @@ TEST(refused) {
   WRONG(a.fresh.scale = 0, "scale"); /* said by mla_prefill */
   mlaf_chunked_prefill *smaller = make(r, 32);
   a.schedule = words;
-  says(r, mlaf_chunked_prefill_execute(smaller, &a, NULL), "schedule");
+  says_arg(r, mlaf_chunked_prefill_execute(smaller, &a, NULL), "schedule");
   assert_true(mlaf_chunked_prefill_workspace(smaller, words) == SIZE_MAX);
   /* Nothing to do is no error. */
   const int32_t zero = 0;
@@ -382,8 +371,7 @@ static double naive(double n, double keys, double rope) { return keys * 512 * 25
 static double absorbed(double n, double keys, double rope) { return n * keys * (2 * 512 + rope) + n * 512 * 256; }
 
 /* On a device few heads have fewer tiles than it has compute units: what the tiles leave idle counts. */
-TEST(crossover_of_plans) {
-  rig *r = *state;
+TEST_OF(crossover_of_plans, rig *r) {
   mlaf_chunked_prefill *c = make(r, 64);
   const mlaf_bound *b = mlaf_plan_bound(c->context);
   const double units = mlaf_info(b->dev)->compute_units, rows = b->stage[0].rows_per_wg;

@@ -132,7 +132,3 @@ class View:
 
     def stride(self):
         return self._buffer.stride()
-
-
-if __name__ == "__main__":
-    unittest.main()

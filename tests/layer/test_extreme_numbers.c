@@ -1,10 +1,6 @@
 /* Numbers that hardly any sum or product holds, in all that public functions take and the operations' own tests do not try (those
  * are tests/ops, test_*_embed.c). Nothing is compiled or launched: what counts is that each call returns, and that builds with
  * -fsanitize=undefined,address have nothing to say. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "mlaforge/mlaforge.h"
 #include "op/calls.h"
@@ -86,8 +82,7 @@ static bool is_refusal(mlaf_status st) {
   return st == MLAF_E_ARG || st == MLAF_E_PROBLEM || st == MLAF_E_NOT_TUNED || st == MLAF_E_NOT_COMPILED;
 }
 
-TEST(layers) {
-  mlaf_ctx *ctx = *state;
+TEST_OF(layers, mlaf_ctx *ctx) {
   for (int i = 0; i < ROUNDS / 40; i++) {
     mlaf_layer_desc d = next(2) ? random_desc() : (mlaf_layer_desc)MLAF_LAYER_DESC_INIT;
     const int64_t rows[] = {1536, 128 * 192, 576, 128 * 256, 7168}, cols[] = {7168, 1536, 7168, 512, 128 * 128};
@@ -105,8 +100,7 @@ TEST(layers) {
   }
 }
 
-TEST(plans_of_plans) {
-  mlaf_ctx *ctx = *state;
+TEST_OF(plans_of_plans, mlaf_ctx *ctx) {
   for (int i = 0; i < ROUNDS / 40; i++) {
     mlaf_chunked_prefill_desc d = MLAF_CHUNKED_PREFILL_DESC_INIT;
     int32_t *const words[] = {&d.heads, &d.nope, &d.rope, &d.vdim, &d.rank, &d.dtype, &d.page_tokens, &d.chunk_tokens, &d.batch,
@@ -134,8 +128,7 @@ static mlaf_view view(int32_t dtype, int dims, int64_t a, int64_t b, int64_t c, 
 }
 
 /* Checks tensors' shapes and strides, and then the launch, for which there is no plan. */
-TEST(calls) {
-  mlaf_ctx *ctx = *state;
+TEST_OF(calls, mlaf_ctx *ctx) {
   for (int i = 0; i < 10 * ROUNDS; i++) {
     mlaf_call c = MLAF_CALL_INIT;
     const bool table = next(2);
@@ -164,8 +157,7 @@ TEST(calls) {
 }
 
 /* mla_decode's arguments in both forms, as far as a launch is filled. */
-TEST(decode_arguments) {
-  mlaf_ctx *ctx = *state;
+TEST_OF(decode_arguments, mlaf_ctx *ctx) {
   const mlaf_calls *calls = mlaf_op_of("mla_decode:")->calls;
   const mlaf_function *const fns[MLAF_SECOND_KERNELS_EACH] = {somewhere(), somewhere()};
   int good = 0;

@@ -2,10 +2,6 @@
  * cost; and one row by hand. */
 #include "layer/forms.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "op/numeric.h"
 

@@ -136,8 +136,7 @@ static double run(rig *r, const model *m, const mlaf_layer *layer, const step *s
 
 /* --- tests --- */
 
-TEST(every_stage_and_the_whole) {
-  rig *r = *state;
+TEST_OF(every_stage_and_the_whole, rig *r) {
   model m;
   call c;
   make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
@@ -157,8 +156,7 @@ TEST(every_stage_and_the_whole) {
   free_model(&m);
 }
 
-TEST(other_forms) {
-  rig *r = *state;
+TEST_OF(other_forms, rig *r) {
   static const struct {
     int32_t q_rank, style;
     uint32_t flags;
@@ -177,15 +175,12 @@ TEST(other_forms) {
     mlaf_layer *layer = make_layer(r, &m);
     assert_int_equal(mlaf_layer_stages(layer), forms[f].apart ? 7 : 6);
     run(r, &m, layer, &(step){.batch = 1, .q = 1, .past = {33}}, &c);
-    end(&c);
-    mlaf_layer_destroy(layer);
-    free_model(&m);
+    end_all(&c, layer, &m);
   }
 }
 
 /* Four tokens of a request at once, and one after the other. */
-TEST(drafts_are_single_steps) {
-  rig *r = *state;
+TEST_OF(drafts_are_single_steps, rig *r) {
   model m;
   call all, one;
   make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
@@ -215,8 +210,7 @@ TEST(drafts_are_single_steps) {
 }
 
 /* Two ranks read their heads in whole weights, or have their own; their outputs add up. */
-TEST(ranks_add_up) {
-  rig *r = *state;
+TEST_OF(ranks_add_up, rig *r) {
   model m;
   call whole, part;
   double sum[COLS] = {0};
@@ -253,14 +247,11 @@ TEST(ranks_add_up) {
     mlaf_layer_destroy(in_place), mlaf_layer_destroy(shard);
   }
   near(ref_error(whole.y[0], sum, (size_t)m.d.hidden), bound_of(&m), "sum of ranks", 0, 0);
-  end(&whole);
-  mlaf_layer_destroy(layer);
-  free_model(&m);
+  end_all(&whole, layer, &m);
 }
 
 /* Heads of kv_b begin within blocks of scales here, and so do the ranks'. */
-TEST(weights_of_8_bits) {
-  rig *r = *state;
+TEST_OF(weights_of_8_bits, rig *r) {
   model m;
   call whole, part;
   double sum[COLS] = {0};
@@ -283,14 +274,11 @@ TEST(weights_of_8_bits) {
     mlaf_layer_destroy(shard);
   }
   near(ref_error(whole.y[0], sum, (size_t)m.d.hidden), bound_of(&m), "sum of ranks", 0, 0);
-  end(&whole);
-  mlaf_layer_destroy(layer);
-  free_model(&m);
+  end_all(&whole, layer, &m);
 }
 
 /* Stages one by one do what the whole call does, bit for bit. */
-TEST(stages_alone_are_the_call) {
-  rig *r = *state;
+TEST_OF(stages_alone_are_the_call, rig *r) {
   model m;
   call c;
   static uint16_t y[ROWS][COLS];
@@ -315,14 +303,11 @@ TEST(stages_alone_are_the_call) {
   assert_true(bytes > weights && bytes < 2 * weights);
   fetch(r, &m, &c);
   assert_memory_equal(c.y, y, sizeof y);
-  end(&c);
-  mlaf_layer_destroy(layer);
-  free_model(&m);
+  end_all(&c, layer, &m);
 }
 
 /* Rows that a launch of their own appends are those that blocks beside q_b do, and so is all that follows. */
-TEST(rows_apart_are_the_same) {
-  rig *r = *state;
+TEST_OF(rows_apart_are_the_same, rig *r) {
   model m;
   call c;
   static uint16_t y[ROWS][COLS];
@@ -367,7 +352,7 @@ static void check_factor(const model *m, const call *c) {
 }
 
 /* On both sides of several steps, one token and four, in all forms that a layer has; 8 bits and 16. */
-TEST(scaled_queries) {
+TEST_OF(scaled_queries, rig *r) {
   static const struct {
     int32_t q_rank, style;
     uint32_t flags;
@@ -384,7 +369,6 @@ TEST(scaled_queries) {
       {.batch = 1, .q = 4, .past = {13}},
       {.batch = 3, .q = 4, .past = {5, 29, 62}}, /* as a whole: of so many tokens q_b rounds its normed input, too */
   };
-  rig *r = *state;
   for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
     model m;
     call c;
@@ -406,9 +390,8 @@ TEST(scaled_queries) {
 }
 
 /* Before the first step a layer's bits are those of one that knows no factor; a caller who knows none of its fields gets that. */
-TEST(unscaled_queries_keep_their_bits) {
+TEST_OF(unscaled_queries_keep_their_bits, rig *r) {
   static uint16_t y[ROWS][COLS];
-  rig *r = *state;
   model m;
   call c;
   make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);

@@ -34,7 +34,7 @@ TEST(a_layer_from_a_bundle) {
   model m;
   call c;
   double y[COLS];
-  char bundle[128], cache[128], why[4096];
+  char bundle[128], cache[128];
   rig_start(&first, &o);
   make_model(&first, &m, 96, MLAF_LAYER_PAIRS, 0);
   m.desc.batch_max = 1;
@@ -69,8 +69,7 @@ TEST(a_layer_from_a_bundle) {
   /* A layer that the bundle was not made for is refused, and its problem named. */
   m.desc.page_size = 32;
   assert_int_equal(mlaf_layer_create(r.ctx, &m.desc, m.list, m.n, &layer), MLAF_E_NOT_COMPILED);
-  mlaf_ctx_last_message(r.ctx, why, sizeof why);
-  assert_non_null(strstr(why, "page32"));
+  assert_non_null(strstr(said(r.ctx), "page32"));
   end(&c);
   free_model(&m);
   rig_stop(&r);
@@ -128,9 +127,7 @@ TEST(a_prefill_from_a_bundle) {
   reference(&m, &c, 0, 0, past, y);
   assert_true(ref_error(c.y[0], y, (size_t)m.d.hidden) < bound_of(&m));
   free(past);
-  end(&c);
-  mlaf_layer_destroy(layer);
-  free_model(&m);
+  end_all(&c, layer, &m);
   rig_stop(&r);
 }
 

@@ -192,7 +192,3 @@ class Cache8(Cases):
             with self.assertRaisesRegex(mlaforge.MlafError, text):
                 layer(hidden, self.ints("int64", [0]), self.ints("int64", [0]), Buffer(self.ctx, (PAGES, PAGE, columns), dtype), self.ints("int32", [1]),
                       self.ints("int32", [0], 1, 1))
-
-
-if __name__ == "__main__":
-    unittest.main()

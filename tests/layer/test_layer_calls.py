@@ -317,7 +317,3 @@ class LayerTest(unittest.TestCase):
                 self.layer(*args)
         norm = Buffer(self.ctx, (R,), "bfloat16", [0] * R)
         wrong("kv_a_layernorm.weight " + FAR, weights={**self.weights, "kv_a_layernorm.weight": far(norm)})
-
-
-if __name__ == "__main__":
-    unittest.main()

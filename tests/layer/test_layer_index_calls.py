@@ -293,7 +293,3 @@ class Weights8(Indexer):
             self.addCleanup(layer.close)
             ys.append(self.call(layer, self.slots, TABLE, LENS, self.cache(PAGE), q_len=2, index_cache=Buffer(self.ctx, (PAGES, PAGE, 132), "uint8", self.planar)))
         self.close_to(*ys)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,6 +1,4 @@
 /* The graph of a layer: which launches a call has by what is chosen, which plans are made, and names of choices. */
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "layer/inside.h"
 

@@ -78,10 +78,9 @@ static void run(rig *r, const model *m, const layer_choice *choice, const uint16
   mlaf_layer_destroy(layer);
 }
 
-TEST(many_tokens) {
+TEST_OF(many_tokens, rig *r) {
   static uint16_t x[T][HIDDEN];
   static outcome wide, want, kept, plain;
-  rig *r = *state;
   model m;
   make_model(r, &m, 128, MLAF_LAYER_PAIRS, 0);
   m.desc.prefill_tokens = T;
@@ -180,9 +179,8 @@ static double apart(const uint16_t (*x)[HIDDEN], const uint16_t (*y)[HIDDEN]) {
 
 /* The products of hidden states by a copy have the bits of a layer of such weights, and others stay with their 8 bits until they
  * have copies, too. kv_b has none. */
-TEST(keeps_matrices) {
+TEST_OF(keeps_matrices, rig *r) {
   static uint16_t wide_y[ONES][HIDDEN], plain_y[ONES][HIDDEN], y[2][ONES][HIDDEN];
-  rig *r = *state;
   model m;
   make_model(r, &m, 128, MLAF_LAYER_PAIRS, 0);
   m.desc.batch_max = ONES;
@@ -211,9 +209,8 @@ TEST(keeps_matrices) {
 }
 
 /* A copy may begin to serve within a class of tokens, whose plans are the same but for that product's. */
-TEST(keeps_within_a_class) {
+TEST_OF(keeps_within_a_class, rig *r) {
   static uint16_t few[ONES][HIDDEN], few_kept[ONES][HIDDEN], all[ONES][HIDDEN], all_kept[ONES][HIDDEN];
-  rig *r = *state;
   model m;
   make_model(r, &m, 128, MLAF_LAYER_PAIRS, 0);
   m.desc.batch_max = ONES;
@@ -235,10 +232,9 @@ TEST(keeps_within_a_class) {
 }
 
 /* Every launch of every number of tokens has a plan, wherever copies begin to serve. */
-TEST(plans_around_copies) {
+TEST_OF(plans_around_copies, rig *r) {
   enum { MOST = 300 };
   static const int64_t from[] = {129, 200, 225, 256, 257, 299};
-  rig *r = *state;
   model m;
   make_model(r, &m, 128, MLAF_LAYER_PAIRS, 0);
   m.desc.batch_max = MOST;
@@ -266,8 +262,7 @@ TEST(plans_around_copies) {
 }
 
 /* Who declines the copy gets none. */
-TEST(keeps_nothing) {
-  rig *r = *state;
+TEST_OF(keeps_nothing, rig *r) {
   const uint32_t flags[] = {MLAF_LAYER_KEEP_NEVER, MLAF_LAYER_DEQUANT_NEVER, MLAF_LAYER_KEEP_16};
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
     layer_shape s;
@@ -289,11 +284,9 @@ TEST(keeps_nothing) {
   }
   mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
   mlaf_layer *layer = NULL;
-  char why[4096];
   d.weights = MLAF_LAYER_E4M3FN, d.flags = MLAF_LAYER_KEEP_16 | MLAF_LAYER_KEEP_NEVER;
   assert_int_equal(mlaf_layer_create(r->ctx, &d, NULL, 0, &layer), MLAF_E_ARG);
-  mlaf_ctx_last_message(r->ctx, why, sizeof why);
-  assert_non_null(strstr(why, "MLAF_LAYER_KEEP_NEVER"));
+  assert_non_null(strstr(said(r->ctx), "MLAF_LAYER_KEEP_NEVER"));
 }
 
 /* The weights of `from`, byte for byte, where those of `to` lie. */
@@ -310,9 +303,8 @@ static void overwrite(rig *r, const model *to, const model *from) {
 }
 
 /* Weights that were changed in place: what was copied is the old ones' until the layer is told, then the new ones'. */
-TEST(copies_are_made_anew) {
+TEST_OF(copies_are_made_anew, rig *r) {
   static uint16_t want[ONES][HIDDEN], old[ONES][HIDDEN], stale[ONES][HIDDEN], y[ONES][HIDDEN];
-  rig *r = *state;
   for (int by_itself = 0; by_itself < 2; by_itself++) {
     model m, other;
     make_model(r, &m, 128, MLAF_LAYER_PAIRS, 0);
@@ -355,8 +347,7 @@ TEST(copies_are_made_anew) {
 }
 
 /* Copies that data says are taken are taken, whatever estimates say. */
-TEST(copies_by_data) {
-  rig *r = *state;
+TEST_OF(copies_by_data, rig *r) {
   model m;
   make_model(r, &m, 128, MLAF_LAYER_PAIRS, 0);
   narrow_all(r, &m);

@@ -113,11 +113,10 @@ static void check_step(rig *r, const model *m, const mlaf_layer *layer, prefill 
   }
 }
 
-TEST(prefill_is_its_tokens) {
+TEST_OF(prefill_is_its_tokens, rig *r) {
   static const uint32_t flags[] = {0, MLAF_LAYER_RESIDUAL, MLAF_LAYER_SPLIT_CACHE};
   static const int32_t chunk[] = {0, PAGE, 7}, chunks[] = {1, 3, 5}; /* 0: 16384 */
   static const int32_t original[] = {0, 0, 0, 4, 6, 2}; /* positions of a query's factor; 0: queries are not scaled */
-  rig *r = *state;
   static prefill p;
   size_t most = SIZE_MAX;
   for (int k = 0; k < 6; k++) {
@@ -146,9 +145,8 @@ TEST(prefill_is_its_tokens) {
 
 /* The same with matrices of 8 bits: heads of kv_b begin within blocks of scales here. Where kv_b has 16 bits that mean the same,
  * every bit of the output is the same. */
-TEST(a_kv_b_of_8_bits) {
+TEST_OF(a_kv_b_of_8_bits, rig *r) {
   static const int32_t chunk[] = {0, 7};
-  rig *r = *state;
   static prefill p;
   model m;
   static uint16_t y[T][COLS], kv_b[1 << 15];
@@ -183,8 +181,7 @@ TEST(a_kv_b_of_8_bits) {
 }
 
 /* Outputs of two ranks, each with a part of the tensor that the whole is, add up to the only one's. */
-TEST(a_kv_b_of_8_bits_on_two_ranks) {
-  rig *r = *state;
+TEST_OF(a_kv_b_of_8_bits_on_two_ranks, rig *r) {
   static prefill p;
   static double sum[T][COLS];
   model m;
@@ -213,9 +210,8 @@ TEST(a_kv_b_of_8_bits_on_two_ranks) {
 }
 
 /* It is written once a call, by a stage of its own, which comes first: what the stage leaves is what the scales make of bytes. */
-TEST(kv_b_becomes_one_of_16_bits) {
+TEST_OF(kv_b_becomes_one_of_16_bits, rig *r) {
   static const char *const names[] = {"dequant", "qkv_a", "q_b", "append", "gather", "prefill", "o_proj"};
-  rig *r = *state;
   static prefill p;
   model m;
   make_model(r, &m, 128, MLAF_LAYER_PAIRS, 0);
@@ -252,15 +248,8 @@ TEST(kv_b_becomes_one_of_16_bits) {
   free_model(&m);
 }
 
-static void says(rig *r, mlaf_status got, const char *part) {
-  char why[4096];
-  mlaf_ctx_last_message(r->ctx, why, sizeof why);
-  if (got != MLAF_E_ARG || !strstr(why, part)) fail_msg("%s: '%s', must say '%s'", mlaf_status_name(got), why, part);
-}
-
-TEST(stages_and_refusals) {
+TEST_OF(stages_and_refusals, rig *r) {
   static const char *const names[] = {"qkv_a", "q_b", "append", "gather", "prefill", "o_proj"};
-  rig *r = *state;
   static prefill p;
   model m;
   make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
@@ -277,13 +266,13 @@ TEST(stages_and_refusals) {
   read_prefill(r, &m, &p);
   check_tokens(&m, &p); /* stages one by one are the call */
   mlaf_layer_stage s = MLAF_LAYER_STAGE_INIT;
-  says(r, mlaf_layer_stage_at(layer, 6, &p.a, &s), "stage 6 of a layer of 6");
-  says(r, mlaf_layer_execute_stage(layer, 6, &p.a, NULL), "stage 6 of a layer of 6");
+  says_arg(r, mlaf_layer_stage_at(layer, 6, &p.a, &s), "stage 6 of a layer of 6");
+  says_arg(r, mlaf_layer_execute_stage(layer, 6, &p.a, NULL), "stage 6 of a layer of 6");
 #define WRONG(field, value, part)                                   \
   do {                                                              \
     mlaf_layer_args a = p.a;                                        \
     a.field = value;                                                \
-    says(r, mlaf_layer_execute(layer, &a, NULL), part);             \
+    says_arg(r, mlaf_layer_execute(layer, &a, NULL), part);             \
   } while (0)
   static const int32_t many[B] = {3, 5, 1}, minus[B] = {3, -1, 1};
   int32_t other[WORDS] = {0};
@@ -295,7 +284,7 @@ TEST(stages_and_refusals) {
   WRONG(schedule_device, NULL, "schedule_device is NULL");
   WRONG(block_table, NULL, "kv_indptr is NULL");
   WRONG(workspace_size, p.a.workspace_size - 1, "this call needs");
-  says(r, mlaf_layer_prefill_schedule(layer, B, minus, past, other, WORDS), "0 and up");
+  says_arg(r, mlaf_layer_prefill_schedule(layer, B, minus, past, other, WORDS), "0 and up");
 #undef WRONG
   mlaf_layer_args a = p.a;
   must(r, mlaf_layer_prefill_schedule(layer, 0, NULL, NULL, other, WORDS), "no requests");
@@ -303,7 +292,7 @@ TEST(stages_and_refusals) {
   assert_int_equal(mlaf_layer_execute(layer, &a, NULL), MLAF_OK);
   model x = m;
   x.desc.prefill_chunk = -1;
-  says(r, mlaf_layer_create(r->ctx, &x.desc, x.list, x.n, &none), "prefill_chunk is -1, must be 1..");
+  says_arg(r, mlaf_layer_create(r->ctx, &x.desc, x.list, x.n, &none), "prefill_chunk is -1, must be 1..");
   end(&p.c);
   mlaf_layer_destroy(layer);
   free_model(&m);

@@ -1,13 +1,6 @@
 /* Refusals of a layer, which say what and why; the problems that it lists. */
 #include "layer/rig.h"
 
-static void says(rig *r, mlaf_status got, mlaf_status want, const char *part) {
-  char why[4096];
-  mlaf_ctx_last_message(r->ctx, why, sizeof why);
-  if (got != want || !strstr(why, part))
-    fail_msg("%s: '%s', must be %s with '%s'", mlaf_status_name(got), why, mlaf_status_name(want), part);
-}
-
 /* --- descriptions and weights --- */
 
 static void create_says(rig *r, const model *m, mlaf_status want, const char *part) {
@@ -16,8 +9,7 @@ static void create_says(rig *r, const model *m, mlaf_status want, const char *pa
   assert_ptr_equal(layer, m); /* untouched */
 }
 
-TEST(wrong_descriptions) {
-  rig *r = *state;
+TEST_OF(wrong_descriptions, rig *r) {
   model m;
   make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
   const struct {
@@ -92,8 +84,7 @@ TEST(wrong_descriptions) {
   free_model(&m);
 }
 
-TEST(wrong_weights) {
-  rig *r = *state;
+TEST_OF(wrong_weights, rig *r) {
   model m, x;
   make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
   static const char *const missing[] = {"q_a_proj.weight is missing",        "q_a_layernorm.weight is missing",
@@ -154,8 +145,7 @@ TEST(wrong_weights) {
 
 /* --- calls --- */
 
-TEST(wrong_calls) {
-  rig *r = *state;
+TEST_OF(wrong_calls, rig *r) {
   model m;
   call c;
   make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
@@ -209,13 +199,10 @@ TEST(wrong_calls) {
   fetch(r, &m, &c); /* nothing was launched */
   assert_memory_equal(c.cache, c.before, sizeof *c.cache * (size_t)(c.cache_rows * 96));
   assert_int_equal(c.y[0][0], 0xffff);
-  end(&c);
-  mlaf_layer_destroy(layer);
-  free_model(&m);
+  end_all(&c, layer, &m);
 }
 
-TEST(no_tokens_and_workspaces) {
-  rig *r = *state;
+TEST_OF(no_tokens_and_workspaces, rig *r) {
   model m;
   make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
   m.desc.batch_max = 2;

@@ -1,9 +1,5 @@
 /* The launches of a layer by default, for models, ranks, weights, flags, targets and numbers of tokens: exactly those of
  * tests/layer/stages.tsv, which was recorded. MLAF_STAGES_OUT=FILE writes what is found instead. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "layer/inside.h"
 

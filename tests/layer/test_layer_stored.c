@@ -1,9 +1,4 @@
 /* Stored choices of layers with an indexer: their own, and those of dense layers that they may take. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cmocka_all.h"
 #include "db/db.h"
 #include "layer/inside.h"

@@ -224,12 +224,11 @@ static int count_wrong(rig *r, job *jobs, int threads, int streams, int *failed)
   return wrong;
 }
 
-TEST(calls_are_units) {
+TEST_OF(calls_are_units, rig *r) {
   static const struct {
     int threads, streams;
   } runs[] = {{2, 1}, {8, 1}, {16, 1}, {8, 3}, {16, 3}, {4, 0}};
   static job jobs[THREADS];
-  rig *r = *state;
   model m;
   int wrong = 0, failed = 0;
   make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
@@ -275,16 +274,13 @@ static void *try_it(void *arg) {
   return NULL;
 }
 
-static void said(rig *r, const char *words) {
-  char text[4096];
-  mlaf_ctx_last_message(r->ctx, text, sizeof text);
-  if (!strstr(text, words)) fail_msg("'%s' is not in '%s'", words, text);
+static void last_says(rig *r, const char *words) {
+  if (!strstr(said(r->ctx), words)) fail_msg("'%s' is not in '%s'", words, said(r->ctx));
 }
 
 /* A workspace that one thread holds no other gives back, and the holder is told what it asks for twice; other streams do not
  * wait. */
-TEST(locked_by_a_thread) {
-  rig *r = *state;
+TEST_OF(locked_by_a_thread, rig *r) {
   void *workspace = NULL, *same = NULL;
   size_t size = 0;
   pthread_t id;
@@ -294,11 +290,11 @@ TEST(locked_by_a_thread) {
   must(r, mlaf_workspace_lock(r->ctx, j.stream, 1 << 20, &workspace, &size), "mlaf_workspace_lock");
   assert_true(workspace && size >= 1 << 20);
   assert_int_equal(mlaf_workspace_lock(r->ctx, j.stream, 1, &same, NULL), MLAF_E_ARG);
-  said(r, "this thread holds the workspace of stream 0x100");
+  last_says(r, "this thread holds the workspace of stream 0x100");
   assert_int_equal(mlaf_workspace_get(r->ctx, j.stream, 1, &same, NULL), MLAF_E_ARG);
   assert_int_equal(mlaf_workspace_reserve(r->ctx, j.stream, 1), MLAF_E_ARG);
   assert_int_equal(run_call(&j), MLAF_E_ARG);
-  said(r, "mlaf_workspace_unlock first");
+  last_says(r, "mlaf_workspace_unlock first");
   j.call.workspace = VIEW(workspace, MLAF_VIEW_U8, 1, (int64_t)size);
   must(r, run_call(&j), "a call with the workspace that the thread holds");
   j.call.workspace = (mlaf_view){.data = NULL};
@@ -317,15 +313,14 @@ TEST(locked_by_a_thread) {
   assert_int_equal(a.unlock, MLAF_E_ARG);
   assert_int_equal(a.st, MLAF_OK);
   assert_int_equal(mlaf_workspace_unlock(r->ctx, j.stream), MLAF_E_ARG);
-  said(r, "does not hold");
+  last_says(r, "does not hold");
   assert_int_equal(mlaf_workspace_lock(r->ctx, MLAF_ANY_STREAM, 1, &same, NULL), MLAF_E_ARG);
   assert_int_equal(mlaf_workspace_lock(NULL, NULL, 1, &same, NULL), MLAF_E_ARG);
   assert_int_equal(mlaf_workspace_unlock(NULL, NULL), MLAF_E_ARG);
 }
 
 /* A call that fails behind the lock leaves nothing locked. */
-TEST(a_failure_unlocks) {
-  rig *r = *state;
+TEST_OF(a_failure_unlocks, rig *r) {
   job j;
   decode_job(r, 5, false, &j);
   const mlaf_status refuses = MLAF_E_ARG;
@@ -333,7 +328,7 @@ TEST(a_failure_unlocks) {
   mlaf_view q = j.call.q;
   j.call.q.data = (char *)q.data + 2; /* which the launch refuses */
   assert_int_equal(run_call(&j), refuses);
-  said(r, "16-byte aligned");
+  last_says(r, "16-byte aligned");
   j.call.q = q;
   must(r, run_call(&j), "a call behind one that failed");
   void *out = NULL;

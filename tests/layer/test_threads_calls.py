@@ -101,7 +101,3 @@ class ThreadsTest(EmulatorTest):
                     self.assertEqual(self.count_wrong(calls[:n], want, streams), 0)
         self.layer.close()
         self.chunked.close()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -187,10 +187,14 @@ for _, file in ipairs(files) do
   end
   costs[file.part] = costs[file.part] + (COSTS[file.name] or 1)
 end
+-- A test file sees T and what nearly every test wants of it: test, sampled, eq, ok, raises, diff.
+local env = { T = T }
+for name, value in pairs(_G) do env[name] = value end
+for _, name in ipairs({ "test", "sampled", "eq", "ok", "raises", "diff" }) do env[name] = T[name] end
 for _, file in ipairs(files) do
   if file.part == part and (not arg[1] or file.name:find(arg[1])) then
     local first = #tests
-    assert(loadfile(file.path))(T)
+    assert(loadfile(file.path, "t", env))(T)
     for i = first + 1, #tests do tests[i].name = file.name .. ": " .. tests[i].name end
   end
 end

@@ -1,6 +1,4 @@
 -- The API reference: what tools/api-filter.lua makes of a header's comments, and that every public header goes through it.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local filter = dofile(T.root .. "/tools/api-filter.lua").filter
 
 test("comments become documentation of what they belong to", function()

@@ -1,6 +1,4 @@
 -- Arch tables: every target has every fact, and the facts agree with each other.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
 
 -- Facts that budget, model and space read of every target. Templates of one architecture's families may read more.

@@ -1,7 +1,5 @@
 -- The tables of arguments, gen/ops/OP/args.lua: the kernel's block in them is the one that templates declare, and the headers and
 -- Python that are kept in the tree are made of them.
-local T = ...
-local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
 local model = dofile(T.root .. "/tools/args_model.lua")
 
 local function operations()

@@ -1,6 +1,4 @@
 -- Texts without comments (gen/bare.lua): what hashes of kernels cover. What is equal there has to be one program.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
 local bare = loader.require("bare")
 

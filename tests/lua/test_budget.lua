@@ -1,6 +1,4 @@
 -- Budgets: register limits by waves per SIMD, LDS, and reasons with numbers.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
 local budget, arch = loader.require("budget"), loader.require("arch/gfx942")
 

@@ -1,6 +1,4 @@
 -- tools/check-docs.lua and tools/check-words.lua see what they are for: each fault alone in a file of a new folder.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local D = "docs/" -- apart, since this file is checked, too
 
 local EASY = ("Words are short.\n"):rep(12)

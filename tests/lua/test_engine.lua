@@ -1,6 +1,4 @@
 -- The template engine: what it translates, and each strictness rule with the template line it must name.
-local T = ...
-local test, eq, raises = T.test, T.eq, T.raises
 
 -- Body of a rendered one-file template, without the preamble.
 local function body(text, params, others)

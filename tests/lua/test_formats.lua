@@ -1,6 +1,4 @@
 -- gen/formats.lua: bytes as others publish them, and as kernels write and read them, which cannot require the table.
-local T = ...
-local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
 local loader = T.quick_loader()
 local sorted = loader.sorted
 local formats, problem = loader.require("formats"), loader.require("problem")

@@ -1,7 +1,5 @@
 -- Goldens: a kernel's source for readers, one for each body (tests/golden/<body>.cu, .hip or .lib). Manifests: the hash of every
 -- kernel of tests/golden/<operation>/problems.txt and kernels.txt. tools/golden-update.lua makes them; nothing here writes.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
 local emit, golden = loader.require("emit"), dofile(T.root .. "/tools/golden.lua")
 local cases = golden.cases(loader, T.root)

@@ -1,6 +1,4 @@
 -- tuning/layer-stages.tsv as a C table: what tools/layer-stages.lua makes of it, and which lines it refuses, by their number.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 
 local HEAD = "target\talternative\theads\tfrom\tto\tmargin\tdevice\tdate\tmethod\n"
 

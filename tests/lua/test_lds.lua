@@ -1,6 +1,4 @@
 -- The shared-tile kernel's generator side: weave's waits and refusals, LDS banks, register map, instruction counts.
-local T = ...
-local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
 local loader = T.quick_loader()
 local weave, plan, loop = loader.require("weave"), loader.require("ops/mla_decode/plans/mfma_lds"),
   loader.require("ops/mla_decode/plans/mfma_lds_loop")

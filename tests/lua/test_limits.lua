@@ -1,8 +1,6 @@
 -- The edges of gen/ops/OP/fields.lua: kernels that the space offers there keep their contracts, so that a limit raised without
 -- kernels that honour it fails here; what it does not offer it refuses with a reason. tests/gen/resources.c compiles some of
 -- mla_decode's.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
 loader.host.sha256 = function(text) return ("%064x"):format(#text) end -- hashes are not looked at here
 local space, emit, problem = loader.require("space"), loader.require("emit"), loader.require("problem")

@@ -1,6 +1,4 @@
 -- Closures and hashes: what a template_hash covers and what it does not.
-local T = ...
-local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
 
 local function paths(loader, name)
   local out = {}

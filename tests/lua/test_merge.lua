@@ -1,6 +1,4 @@
 -- The split merge: how a team of warps shares a row's splits.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local splits = T.loader().require("ops/mla_decode/plans/combine_warp").splits
 
 test("a team's warps have every column once, and as few as the team allows", function()

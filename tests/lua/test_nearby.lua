@@ -1,6 +1,4 @@
 -- The variant for an untuned problem by the model and what was measured near it. Times: as the emulator and one H200 gave them.
-local T = ...
-local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
 local loader = T.quick_loader()
 local problem, nearby, space = loader.require("problem"), loader.require("nearby"), loader.require("space")
 local families, params = loader.require("ops").get("mla_decode"), loader.require("params")

@@ -1,6 +1,4 @@
 -- Headers say what they need of their includer: all of it, nothing else, and an includer without it is told so.
-local T = ...
-local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
 local loader = T.loader()
 
 -- Text without comments, Lua and strings.

@@ -1,6 +1,4 @@
 -- An operation is its folder: what it need not say, and what is said where it is named.
-local T = ...
-local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
 
 -- A second operation of one kernel: files that a loader finds beside the real ones.
 local FILES = {

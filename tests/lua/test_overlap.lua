@@ -1,6 +1,4 @@
 -- Launches that overlap: some thread of each CUDA kernel waits for the launch before, whatever is in memory (gen/overlap.lua).
-local T = ...
-local test, ok, eq = T.test, T.ok, T.eq
 local loader = T.quick_loader(2048) -- symbols are in the texts, hashes of texts are not
 local emit, golden = loader.require("emit"), dofile(T.root .. "/tools/golden.lua")
 local overlap = dofile(T.root .. "/gen/overlap.lua")

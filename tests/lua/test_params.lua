@@ -1,6 +1,4 @@
 -- Parameter strings, problem strings, symbols and the preamble.
-local T = ...
-local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
 local loader = T.loader()
 local params, problem, emit = loader.require("params"), loader.require("problem"), loader.require("emit")
 

@@ -1,7 +1,5 @@
 -- The protocol check: that it finds what an exhaustive search finds, on small models; that it finds the known bug and seeded
 -- ones; and what it says of every kernel of the covering grid.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.quick_loader()
 local protocol, rules, known = loader.require("protocol"), loader.require("ops/mla_decode/protocol/rules"),
   loader.require("ops/mla_decode/protocol/known")

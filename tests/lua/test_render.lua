@@ -1,6 +1,4 @@
 -- The shipped templates over the whole space: contracts, launch facts, determinism, clean text.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.quick_loader()
 local space, emit, params, problem = loader.require("space"), loader.require("emit"), loader.require("params"),
   loader.require("problem")

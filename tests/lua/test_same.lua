@@ -1,6 +1,4 @@
 -- The comparisons behind tools/same-code.lua: what counts as the same program, and what must not.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local same = dofile(T.root .. "/tools/same.lua")
 
 test("bare text: comments, blank lines and the kernel's name go, strings and code stay", function()

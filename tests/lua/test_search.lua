@@ -1,6 +1,4 @@
 -- tools/search-quality.lua on folders of scripted runs.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 
 local names = { "exhaustive", "pruned", "samples", "nearest", "grid" }
 

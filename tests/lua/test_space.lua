@@ -1,6 +1,4 @@
 -- The space: names, reasons, and that for every problem of the grid there is enough to tune.
-local T = ...
-local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
 local loader = T.quick_loader()
 local space, problem, params = loader.require("space"), loader.require("problem"), loader.require("params")
 local families = loader.require("ops").get("mla_decode")

@@ -1,6 +1,4 @@
 -- tuning/thresholds.tsv as constants: what tools/thresholds.lua makes of it, and which lines it refuses.
-local T = ...
-local test, ok = T.test, T.ok
 
 local HEAD = "threshold\tvalue\tdevice\tdate\tmethod\n"
 

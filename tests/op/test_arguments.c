@@ -1,9 +1,6 @@
 /* Every operation whose arguments are a table: what a caller may pass is taken and becomes the kernel's block, each fault is
  * refused by the argument's name, no argument is too wild to be looked at, and verification cases find what is wrong in an
  * output. */
-#include <math.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "op/table_calls.h"
 #include "random_args.h"

@@ -1,6 +1,4 @@
 /* Lengths and places of tokens on ranks against a walk over all tokens of a request, and what ranks have together. */
-#include <stdbool.h>
-
 #include "op/numeric.h"
 #include "cmocka_all.h"
 #include "mlaforge/context_split.h"

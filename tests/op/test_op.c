@@ -1,7 +1,4 @@
 /* A second operation, all of it in this file: what runtime/op does for any record. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "op/numeric.h"
 #include "op/calls.h"

@@ -1,7 +1,5 @@
 /* Timing data of operations whose arguments are a table: what their kernels make of each set is right, another set's is not, and
  * one wrong element is found and named. */
-#include <math.h>
-
 #include "op/table_calls.h"
 #include "run/built.h"
 #include "run/loaded.h"

@@ -5,8 +5,6 @@
  *   kernel    PROBLEM  VARIANT          whose mistakes stand below
  *   mistake   TEXT     REPLACEMENT      in the kernel's source; "-": nothing. Fourth "oob-page", "nan-q": found under that
  *             injection */
-#include <stdio.h>
-
 #include "op/table.h"
 #include "verdict.h"
 

@@ -1,8 +1,6 @@
 /* The words of the checks of a launch's arguments: what tests/ops/OP/test_OP_args.c have alike. */
 #pragma once
 
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "op/calls.h"
 

@@ -1,10 +1,6 @@
 /* A folder of one's own with a database and a cache in it, and contexts over the emulator that use them. */
 #pragma once
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "cmocka_all.h"
 #include "mlaforge/mlaforge.h"
 

@@ -1,10 +1,6 @@
 /* Exports of libmlaforge.so are those that tests/abi.txt lists; the headers stand alone, in C and in C++. */
 #include <dlfcn.h>
 #include <elf.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/base.h"
 #include "cmocka_all.h"

@@ -9,9 +9,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
-#include <math.h>
 #include <sqlite3.h>
-#include <stdio.h>
 
 #include "base/base.h"
 #include "compile/toolchain.h"

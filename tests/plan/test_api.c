@@ -1,12 +1,9 @@
 /* The public API misused: every refusal has a status, a message that names the argument, and no side effect. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "run/fake_device.h"
 #include "mlaforge/call.h"
 #include "mlaforge/mlaforge.h"
+#include "said.h"
 
 /* A struct of a newer header: more fields behind the ones this library knows. */
 #define NEWER(type) \
@@ -346,12 +343,10 @@ TEST(versions_of_a_call) {
               {0, 0, "start from MLAF_CALL_INIT"}};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     mlaf_call c = {.struct_size = list[i].size, .rotate = list[i].rotate, .q = {.dtype = MLAF_VIEW_OTHER}};
-    char text[500];
     memset(&c.rope_table, 0xff, sizeof c - offsetof(mlaf_call, rope_table));
     if (list[i].size > offsetof(mlaf_call, rope_table)) c.rope_table = (mlaf_view){.dims = 0};
     assert_int_equal(mlaf_call_run(ctx, &c, NULL), MLAF_E_ARG);
-    mlaf_ctx_last_message(ctx, text, sizeof text);
-    if (!strstr(text, list[i].says)) fail_msg("'%s' does not say '%s'", text, list[i].says);
+    if (!strstr(said(ctx), list[i].says)) fail_msg("'%s' does not say '%s'", said(ctx), list[i].says);
   }
   mlaf_ctx_destroy(ctx);
 }

@@ -1,9 +1,5 @@
 /* The kernel that makes the tables' first form of the second, on the emulator, against the same on the host; and what may be
  * asked of it. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "ops/mla_decode/block_tables.h"
 #include "plan/second_kernel.h"
@@ -192,8 +188,7 @@ TEST(many_requests) {
   free(c);
 }
 
-TEST(refusals) {
-  fixture *f = *state;
+TEST_OF(refusals, fixture *f) {
   mlaf_execute_args good = MLAF_EXECUTE_ARGS_INIT, out;
   int32_t here[4] = {0};
   mlaf_err err;
@@ -227,8 +222,7 @@ TEST(refusals) {
 }
 
 /* No request has a token: there need be no list of pages, and the kernel's has none. */
-TEST(idle_batch) {
-  fixture *f = *state;
+TEST_OF(idle_batch, fixture *f) {
   mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT, out;
   mlaf_err err = {MLAF_OK, ""};
   enum { BATCH = 3 };

@@ -4,13 +4,8 @@
  * for people. CPU time, not wall time, and the least of many runs: the machine has other work too. Loading the code on the device
  * is the driver's time (here the emulator's: it decodes the code), is measured beside and taken off. */
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "run/built.h"
 #include "plan/ctx.h"

@@ -1,11 +1,6 @@
 /* Products by vendors' GEMM libraries: cuBLASLt's and hipBLASLt's calls against fakes of ours that do them on the CPU (on the
  * fake CUDA driver, and on the fake HIP runtime over the emulator), the tuner, the planner and bundles. */
 #include <dlfcn.h>
-#include <math.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bundle/make.h"
 #include "check/verify.h"
@@ -22,6 +17,7 @@
 #include "plan/place.h"
 #include "run/build.h"
 #include "tune/tune.h"
+#include "said.h"
 
 typedef struct rig {
   place at;
@@ -591,10 +587,7 @@ static void expect_plan(rig *r, const char *device, const char *problem, mlaf_ef
   how.flags = flags;
   how.effort = effort;
   if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
-  if (mlaf_plan_for(ctx, problem, &how, &plan)) {
-    mlaf_ctx_last_message(ctx, why, sizeof why);
-    fail_msg("%s", why);
-  }
+  if (mlaf_plan_for(ctx, problem, &how, &plan)) fail_msg("%s", said(ctx));
   assert_int_equal(mlaf_plan_query(plan, &info), MLAF_OK);
   if (strcmp(info.variant, variant) || strcmp(info.rung, rung) || !strstr(info.notes, notes))
     fail_msg("%s (%s): '%s', wanted %s (%s): '%s'", info.variant, info.rung, info.notes, variant, rung, notes);

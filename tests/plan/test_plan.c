@@ -1,15 +1,10 @@
 /* The ladder, end to end on the emulator: database, cache, generator, compiler, execution. */
-#include <math.h>
-#include <stddef.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "run/built.h"
 #include "plan/ctx.h"
@@ -19,6 +14,7 @@
 #include "ops/mla_decode/testcase.h"
 #include "mlaforge/mlaforge.h"
 #include "point.h"
+#include "said.h"
 
 #define BASE "blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=always,schedule=splits,tile=16,waves=4"
 #define PROBLEM "mla_decode:h5,r64,p32,q2,causal,bf16,page16,b2,s100"
@@ -36,17 +32,32 @@ static void keep_line(void *user, mlaf_log_level level, const char *line) {
   snprintf(f->log + n, sizeof f->log - n, "%s\n", line);
 }
 
-static fixture *begin(void) {
-  fixture *f = calloc(1, sizeof *f);
+static void fill(fixture *f) {
+  memset(f, 0, sizeof *f);
   built_open(&f->b, PROBLEM, NULL);
   place_make(&f->at);
-  return f;
 }
 
-static void end(fixture *f) {
+static void clear(fixture *f) {
   built_close(&f->b);
   place_remove(&f->at);
-  free(f);
+}
+
+/* Each test's is its own. */
+static int begin(void **state) {
+  fill(*state = malloc(sizeof(fixture)));
+  return 0;
+}
+
+static int end(void **state) {
+  clear(*state);
+  free(*state);
+  return 0;
+}
+
+static void begin_anew(fixture *f) {
+  clear(f);
+  fill(f);
 }
 
 static mlaf_ctx *open_ctx(fixture *f) { return place_open(&f->at, keep_line, f); }
@@ -54,14 +65,10 @@ static mlaf_ctx *open_ctx(fixture *f) { return place_open(&f->at, keep_line, f);
 static mlaf_plan *plan_with(mlaf_ctx *ctx, const mlaf_problem *p, mlaf_effort effort, uint32_t flags,
                             mlaf_plan_info *info) {
   mlaf_plan *plan = NULL;
-  char why[4000];
   mlaf_plan_opts o = MLAF_PLAN_OPTS_INIT;
   o.effort = effort;
   o.flags = flags;
-  if (mlaf_plan_create(ctx, p, &o, &plan)) {
-    mlaf_ctx_last_message(ctx, why, sizeof why);
-    fail_msg("%s", why);
-  }
+  if (mlaf_plan_create(ctx, p, &o, &plan)) fail_msg("%s", said(ctx));
   *info = (mlaf_plan_info)MLAF_PLAN_INFO_INIT;
   assert_int_equal(mlaf_plan_query(plan, info), MLAF_OK);
   return plan;
@@ -198,8 +205,7 @@ static void execute_and_compare(mlaf_ctx *ctx, const mlaf_plan *plan, const mlaf
   mlaf_testcase_free(t);
 }
 
-TEST(the_ladder) {
-  fixture *f = begin();
+TEST_OF(the_ladder, fixture *f) {
   mlaf_plan_info info;
   mlaf_problem p = f->b.problem, other = p;
   mlaf_ctx *ctx = open_ctx(f);
@@ -260,12 +266,10 @@ TEST(the_ladder) {
   other.heads = 6;
   expect_failure(ctx, &other, MLAF_EFFORT_DB_ONLY, 0, MLAF_E_NOT_TUNED, "mlaforge tune");
   mlaf_ctx_destroy(ctx);
-  end(f);
 }
 
 /* A choice of one split, tuned for a crowd, serves a single long request with splits; far away the model is asked instead. */
-TEST(a_neighbour_is_fitted) {
-  fixture *f = begin();
+TEST_OF(a_neighbour_is_fitted, fixture *f) {
   mlaf_plan_info info;
   mlaf_problem p = f->b.problem;
   built one;
@@ -316,7 +320,6 @@ TEST(a_neighbour_is_fitted) {
   mlaf_plan_release(plan);
   mlaf_ctx_destroy(ctx);
   built_close(&one);
-  end(f);
 }
 
 static double cpu_s(void) {
@@ -326,8 +329,7 @@ static double cpu_s(void) {
 }
 
 /* A fresh process with a warm database and cache: no compile, no Lua, under 5 ms of CPU time (test_latency has the parts). */
-TEST(warm_plans_are_cheap) {
-  fixture *f = begin();
+TEST_OF(warm_plans_are_cheap, fixture *f) {
   mlaf_plan_info info;
   f->measured = true;
   record(f, PROBLEM, NULL, NULL);
@@ -361,12 +363,10 @@ TEST(warm_plans_are_cheap) {
   assert_string_equal(info.rung, "exact");
   assert_non_null(ctx->gen);
   mlaf_ctx_destroy(ctx);
-  end(f);
 }
 
 /* The place of a kernel's code is remembered; a wrong memory is found out and looked up again. */
-TEST(code_is_remembered) {
-  fixture *f = begin();
+TEST_OF(code_is_remembered, fixture *f) {
   static const char *const spoil[] = {
       "{ print }",
       "{ row[NR] = $1 \"\\t\" $2; key[NR] = $3 } " /* then another kernel's */
@@ -394,15 +394,13 @@ TEST(code_is_remembered) {
              spoil[i]);
     assert_int_equal(system(cmd), 0);
   }
-  end(f);
 }
 
 /* Answers of the generator are kept; a damaged one is asked again. */
-TEST(answers_are_remembered) {
+TEST_OF(answers_are_remembered, fixture *f) {
   static const char *const spoil[] = {
       "cp $f $f.x; mv $f.x $f", "sed -i 's/reg:/lds:/' $f", "sed -i '2,$d' $f", "truncate -s 70 $f", ": >$f",
       "head -c 65 /dev/zero >$f", "sed -i '1s/^./x/' $f", "printf garbage >>$f"};
-  fixture *f = begin();
   char first[256] = "", cmd[600];
   for (size_t i = 0; i <= sizeof spoil / sizeof *spoil; i++) {
     mlaf_plan_info info;
@@ -419,11 +417,9 @@ TEST(answers_are_remembered) {
     snprintf(cmd, sizeof cmd, "for f in %s/generator/*/*; do %s || exit 1; done", f->at.cache, spoil[i]);
     assert_int_equal(system(cmd), 0);
   }
-  end(f);
 }
 
-TEST(unusable_choices_are_passed_over) {
-  fixture *f = begin();
+TEST_OF(unusable_choices_are_passed_over, fixture *f) {
   mlaf_plan_info info;
   char other_hash[MLAF_HASH_HEX];
   memset(other_hash, '7', sizeof other_hash);
@@ -439,16 +435,14 @@ TEST(unusable_choices_are_passed_over) {
   assert_non_null(strstr(info.notes, "changed since it was tuned"));
   mlaf_plan_release(plan);
   mlaf_ctx_destroy(ctx);
-  end(f);
   /* The same template hash, but another text than the one that was verified. */
-  f = begin();
+  begin_anew(f);
   record(f, PROBLEM, NULL, other_hash);
   ctx = open_ctx(f);
   expect_failure(ctx, &f->b.problem, MLAF_EFFORT_DB_ONLY, 0, MLAF_E_TEMPLATE, "another source today");
   mlaf_ctx_destroy(ctx);
-  end(f);
   /* A choice of an earlier version, with a schedule that is gone and more splits than there are now. */
-  f = begin();
+  begin_anew(f);
   const mlaf_build today = f->b.build;
   snprintf(f->b.build.name, sizeof f->b.build.name, "reg:blocks=1,schedule=balanced/s528,rows=4,team=1");
   f->b.build.knob = 528;
@@ -459,12 +453,10 @@ TEST(unusable_choices_are_passed_over) {
   mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_ESTIMATE, 0, &info));
   assert_string_equal(info.rung, "model");
   mlaf_ctx_destroy(ctx);
-  end(f);
 }
 
 /* A range of problems is compiled in one batch, before any of its plans is made. */
-TEST(a_warm_up_compiles_at_once) {
-  fixture *f = begin();
+TEST_OF(a_warm_up_compiles_at_once, fixture *f) {
   mlaf_ctx *ctx = open_ctx(f);
   mlaf_warm_up_opts range = MLAF_WARM_UP_INIT;
   mlaf_warm_up_result made = MLAF_WARM_UP_RESULT_INIT;
@@ -483,12 +475,10 @@ TEST(a_warm_up_compiles_at_once) {
     }
   assert_string_equal(f->log, "");
   mlaf_ctx_destroy(ctx);
-  end(f);
 }
 
 /* A corrupt code object in the cache is rebuilt, not loaded. */
-TEST(a_torn_cache_file_heals) {
-  fixture *f = begin();
+TEST_OF(a_torn_cache_file_heals, fixture *f) {
   mlaf_plan_info info;
   char cmd[256];
   record(f, PROBLEM, NULL, NULL);
@@ -501,11 +491,10 @@ TEST(a_torn_cache_file_heals) {
   execute_and_compare(ctx, plan, &f->b.problem, NULL);
   mlaf_plan_release(plan);
   mlaf_ctx_destroy(ctx);
-  end(f);
 }
 
 /* Whatever is the matter with the database, planning goes on. */
-TEST(broken_databases) {
+TEST_OF(broken_databases, fixture *f) {
   static const char *const makers[] = {
       "echo 'this is no database, but it is longer than the sixteen bytes of a header' > %s",
       "python3 -c \"import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute('create table notes(x)'); "
@@ -513,7 +502,6 @@ TEST(broken_databases) {
       "mkdir %s",
       "head -c 4096 /dev/urandom > %s",
   };
-  fixture *f = begin();
   for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
     mlaf_plan_info info;
     char cmd[512], make[400], why[400];
@@ -532,12 +520,10 @@ TEST(broken_databases) {
     /* A foreign file is still as it was: it is not ours to change. */
     assert_int_equal(access(f->at.db, F_OK), 0);
   }
-  end(f);
 }
 
 /* Another process holds the database's write lock: a choice is still read, and a miss does not wait for it. */
-TEST(a_locked_database) {
-  fixture *f = begin();
+TEST_OF(a_locked_database, fixture *f) {
   mlaf_plan_info info;
   sqlite3 *other = NULL;
   record(f, PROBLEM, NULL, NULL);
@@ -561,11 +547,9 @@ TEST(a_locked_database) {
   assert_true(best < 5);
   sqlite3_close(other);
   mlaf_ctx_destroy(ctx);
-  end(f);
 }
 
-TEST(no_database_wanted) {
-  fixture *f = begin();
+TEST_OF(no_database_wanted, fixture *f) {
   mlaf_plan_info info;
   char why[200];
   mlaf_ctx *ctx = NULL;
@@ -579,12 +563,10 @@ TEST(no_database_wanted) {
   mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_ESTIMATE, 0, &info));
   assert_int_equal(access(f->at.db, F_OK), -1);
   mlaf_ctx_destroy(ctx);
-  end(f);
 }
 
 /* A lack of this machine is named, and not held against a kernel: as soon as it is there, the same context plans. */
-TEST(no_scratch_folder) {
-  fixture *f = begin();
+TEST_OF(no_scratch_folder, fixture *f) {
   mlaf_plan_info info;
   char *tmp = mlaf_strdup(getenv("TMPDIR"));
   mlaf_ctx *ctx = open_ctx(f);
@@ -603,14 +585,13 @@ TEST(no_scratch_folder) {
   else unsetenv("TMPDIR");
   free(tmp);
   mlaf_ctx_destroy(ctx);
-  end(f);
 }
 
 /* A host with a file-size limit lives on, with the default action of SIGXFSZ in force: neither database nor cache can be written,
  * and a compile says why it cannot be done. */
-TEST(a_file_size_limit_ends_nobody) {
+TEST_OF(a_file_size_limit_ends_nobody, fixture *f) {
   for (rlim_t kib = 0; kib <= 8; kib += 8) {
-    fixture *f = begin();
+    begin_anew(f);
     int status = 0;
     fflush(NULL);
     const pid_t child = fork();
@@ -628,19 +609,16 @@ TEST(a_file_size_limit_ends_nobody) {
     }
     waitpid(child, &status, 0);
     if (status) fail_msg("limit of %d KiB: status %x", (int)kib, (unsigned)status);
-    end(f);
   }
 }
 
 #ifdef MLAF_HAVE_TUNE
 /* MEASURE tunes within its limit, stands on what it chose, and the next plan costs nothing. */
-TEST(measure) {
-  fixture *f = begin();
+TEST_OF(measure, fixture *f) {
   mlaf_ctx *ctx = open_ctx(f);
   mlaf_plan *plan = NULL;
   mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
   mlaf_plan_opts o = MLAF_PLAN_OPTS_INIT;
-  char why[4000];
   o.effort = MLAF_EFFORT_MEASURE;
   /* Too short for anything: a lower rung, and the plan says why. */
   o.time_limit_s = 1e-6;
@@ -651,10 +629,7 @@ TEST(measure) {
   mlaf_plan_release(plan);
   /* Long enough for some candidates; how long that is depends on what else the machine does. */
   for (o.time_limit_s = 3; o.time_limit_s < 200 && strcmp(info.rung, "exact"); o.time_limit_s *= 3) {
-    if (mlaf_plan_create(ctx, &f->b.problem, &o, &plan)) {
-      mlaf_ctx_last_message(ctx, why, sizeof why);
-      fail_msg("%s", why);
-    }
+    if (mlaf_plan_create(ctx, &f->b.problem, &o, &plan)) fail_msg("%s", said(ctx));
     assert_int_equal(mlaf_plan_query(plan, &info), MLAF_OK);
     if (strcmp(info.rung, "exact")) mlaf_plan_release(plan);
   }
@@ -669,7 +644,6 @@ TEST(measure) {
   mlaf_plan_release(second);
   mlaf_plan_release(plan);
   mlaf_ctx_destroy(ctx);
-  end(f);
 }
 #endif
 
@@ -705,8 +679,7 @@ static void *plan_and_execute(void *user) {
   return NULL;
 }
 
-TEST(threads) {
-  fixture *f = begin();
+TEST_OF(threads, fixture *f) {
   mlaf_plan_info info;
   pthread_t id[8];
   record(f, PROBLEM, NULL, NULL);
@@ -735,22 +708,17 @@ TEST(threads) {
   assert_int_equal(mlaf_execute(w[3].plan, &nothing, NULL), MLAF_E_ARG);
   assert_int_equal(mlaf_plan_query(w[3].plan, &info), MLAF_OK);
   mlaf_plan_release(w[3].plan);
-  end(f);
 }
 
 /* A layer asks for kernels that a target may not have: the answer says why, and nobody is warned. */
-TEST(no_kernel_on_this_target_is_no_warning) {
-  fixture *f = begin();
+TEST_OF(no_kernel_on_this_target_is_no_warning, fixture *f) {
   mlaf_ctx *ctx = open_ctx(f);
   mlaf_plan *plan = NULL;
-  char why[4000];
   const char *joint = "mla_q_b:l64,h16,n32,p32,norm,bf16,t1+mla_append:r64,paged,pairs,norm+mla_q_absorb:pairs";
   assert_int_not_equal(mlaf_plan_for(ctx, joint, NULL, &plan), MLAF_OK);
-  mlaf_ctx_last_message(ctx, why, sizeof why);
-  assert_non_null(strstr(why, "no baseline family for gfx942"));
+  assert_non_null(strstr(said(ctx), "no baseline family for gfx942"));
   assert_string_equal(f->log, "");
   mlaf_ctx_destroy(ctx);
-  end(f);
 }
 
-TESTS(NULL, NULL)
+TESTS_EACH(begin, end)

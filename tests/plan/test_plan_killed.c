@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "plan/place.h"
 #include "need.h"

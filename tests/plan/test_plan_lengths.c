@@ -1,14 +1,10 @@
 /* Plans for requests of stated lengths: one problem tuned for two of them, and a caller who says which it has. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "run/built.h"
 #include "plan/ctx.h"
 #include "plan/place.h"
 #include "mlaforge/mlaforge.h"
 #include "point.h"
+#include "said.h"
 
 #define BASE "blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=always,schedule=splits,tile=16,waves=4"
 #define PROBLEM "mla_decode:h5,r64,p32,q1,bf16,page16,b2,s512"
@@ -57,12 +53,8 @@ static void expect(mlaf_ctx *ctx, const mlaf_problem *p, const char *lengths, in
   mlaf_plan *plan = NULL;
   mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
   mlaf_plan_opts o = MLAF_PLAN_OPTS_INIT;
-  char why[4000];
   o.lengths = lengths;
-  if (mlaf_plan_create(ctx, p, &o, &plan)) {
-    mlaf_ctx_last_message(ctx, why, sizeof why);
-    fail_msg("%s", why);
-  }
+  if (mlaf_plan_create(ctx, p, &o, &plan)) fail_msg("%s", said(ctx));
   assert_int_equal(mlaf_plan_query(plan, &info), MLAF_OK);
   assert_int_equal(info.knob, splits);
   assert_string_equal(info.rung, "exact");
@@ -71,8 +63,7 @@ static void expect(mlaf_ctx *ctx, const mlaf_problem *p, const char *lengths, in
   mlaf_plan_release(plan);
 }
 
-TEST(each_has_its_own) {
-  fixture *f = *state;
+TEST_OF(each_has_its_own, fixture *f) {
   const mlaf_problem *p = &f->one.problem;
   record(f, &f->one, 1000, "equal", NULL);
   record(f, &f->two, 1200, "equal", NULL);
@@ -94,8 +85,7 @@ TEST(each_has_its_own) {
   mlaf_ctx_destroy(ctx);
 }
 
-TEST(registry_tells_them_apart) {
-  fixture *f = *state;
+TEST_OF(registry_tells_them_apart, fixture *f) {
   mlaf_ctx *ctx = open_ctx(f);
   const mlaf_problem *p = &f->one.problem;
   mlaf_plan *any = NULL, *equal = NULL, *old = NULL, *again = NULL;
@@ -117,11 +107,9 @@ TEST(registry_tells_them_apart) {
   assert_string_equal(info.lengths, "untouched");
   mlaf_plan *plans[] = {any, equal, again, old};
   for (int i = 0; i < 4; i++) mlaf_plan_release(plans[i]);
-  char why[500];
   o.lengths = "long ones";
   assert_int_equal(mlaf_plan_get(ctx, p, &o, &any), MLAF_E_ARG);
-  mlaf_ctx_last_message(ctx, why, sizeof why);
-  assert_non_null(strstr(why, "lengths 'long ones': accepted are"));
+  assert_non_null(strstr(said(ctx), "lengths 'long ones': accepted are"));
   mlaf_ctx_destroy(ctx);
 }
 
@@ -141,8 +129,7 @@ static void expect_get(mlaf_ctx *ctx, mlaf_problem p, int32_t cached, const char
   mlaf_plan_release(plan);
 }
 
-TEST(serves_what_rounds_to_it) {
-  fixture *f = *state;
+TEST_OF(serves_what_rounds_to_it, fixture *f) {
   built one = f->one, two = f->two;
   mlaf_plan *plan = NULL;
   mlaf_plan_info info = MLAF_PLAN_INFO_INIT;

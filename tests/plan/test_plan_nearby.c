@@ -5,6 +5,7 @@
 #include "mlaforge/mlaforge.h"
 #include "need.h"
 #include "point.h"
+#include "said.h"
 
 /* 64 rows a request: blocks of 32 rows win where two a request fill the device once, those of 64 where they would not. Times:
  * the emulator's. */
@@ -182,11 +183,7 @@ TEST(kernels_near_the_best_count_everywhere) {
 static mlaf_plan *plan(mlaf_ctx *ctx, const char *problem, mlaf_plan_info *info) {
   const mlaf_problem p = parsed(problem);
   mlaf_plan *made = NULL;
-  char why[2000] = "";
-  if (mlaf_plan_create(ctx, &p, NULL, &made)) {
-    mlaf_ctx_last_message(ctx, why, sizeof why);
-    fail_msg("%s", why);
-  }
+  if (mlaf_plan_create(ctx, &p, NULL, &made)) fail_msg("%s", said(ctx));
   *info = (mlaf_plan_info)MLAF_PLAN_INFO_INIT;
   assert_int_equal(mlaf_plan_query(made, info), MLAF_OK);
   return made;

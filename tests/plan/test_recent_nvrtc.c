@@ -7,6 +7,7 @@
 #include "plan/ctx.h"
 #include "plan/plan.h"
 #include "run/build.h"
+#include "said.h"
 
 #define PROBLEM "mla_append:h16,r512,p64,bf16,paged,pairs,norm,t1"
 
@@ -33,10 +34,7 @@ static mlaf_plan *planned(mlaf_ctx *ctx, uint32_t flags, const mlaf_module **mod
   char why[4096] = "";
   if (mlaf_point_parse(NULL, PROBLEM, &p, why, sizeof why)) fail_msg("%s", why);
   opts.flags = flags;
-  if (mlaf_plan_create_at(ctx, &p, &opts, &plan)) {
-    mlaf_ctx_last_message(ctx, why, sizeof why);
-    fail_msg("%s", why);
-  }
+  if (mlaf_plan_create_at(ctx, &p, &opts, &plan)) fail_msg("%s", said(ctx));
   *module = mlaf_plan_bound(plan)->stage[0].module;
   return plan;
 }
@@ -58,8 +56,7 @@ static void rewrite(const char *path, const char *text) {
 }
 
 /* The first process compiles; the second has the kernel with its context, so that its plan needs no file. */
-TEST(a_first_plan_finds_its_kernel) {
-  const db_dir *d = *state;
+TEST_OF(a_first_plan_finds_its_kernel, const db_dir *d) {
   char cache[200], code[400], hidden[420], key[MLAF_HASH_HEX], hint[300], line[300];
   const mlaf_module *module;
   need_compiler("sm_90a");
@@ -103,8 +100,7 @@ TEST(a_first_plan_finds_its_kernel) {
 }
 
 /* Later plans of a process are on their own list, and are there for the next one, too. */
-TEST(later_plans_find_theirs) {
-  const db_dir *d = *state;
+TEST_OF(later_plans_find_theirs, const db_dir *d) {
   char cache[200];
   const mlaf_module *module;
   need_compiler("sm_90a");
@@ -157,8 +153,7 @@ static void expect_list(const char *cache, const char *name, const int *numbers,
   free(data);
 }
 
-TEST(the_oldest_goes) {
-  const db_dir *d = *state;
+TEST_OF(the_oldest_goes, const db_dir *d) {
   char cache[200];
   int later[MLAF_RECENT_LATER];
   snprintf(cache, sizeof cache, "%s-cache", d->dir);

@@ -1,9 +1,5 @@
 /* Who may not run: kernels that the cache holds under their right keys, but that are not what was promised of them. Planner,
  * bundle and tuner refuse each for the same reason, in the same words. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "bundle/make.h"
 #include "cli/cli_fixture.h"
 #include "cmocka_all.h"
@@ -208,9 +204,8 @@ TEST(all_refuse_alike) {
 }
 
 /* The same kernels without a fault are taken: what refuses above is the fault. */
-TEST(what_keeps_its_promises_is_taken) {
+TEST_OF(what_keeps_its_promises_is_taken, fixture *f) {
   static const fault none;
-  fixture *f = *state;
   seed_all(f, &none);
   mlaf_bundle_made made;
   mlaf_err err = {MLAF_OK, ""};

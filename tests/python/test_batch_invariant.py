@@ -321,7 +321,3 @@ class RefusedTest(BatchInvarianceTest):
             self.assertIs(ctx.with_batch_invariance(), ctx)
             self.assertIn("_invariant:", ctx.plan_info((16, 64, 32, 1, 0, 0, 16, 3, 100))["variant"])
         self.assertNotIn("_invariant:", self.ctx.plan_info((16, 64, 32, 1, 0, 0, 16, 3, 100))["variant"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -52,7 +52,3 @@ class Sets(unittest.TestCase):
     def test_steps_stay_within_their_pool(self):
         for lengths, q_len in cases.server_steps(16, 300, 600000):
             self.assertTrue(0 < sum(lengths) <= 600000 and min(lengths) >= q_len)
-
-
-if __name__ == "__main__":
-    unittest.main()

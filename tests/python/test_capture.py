@@ -161,7 +161,3 @@ class Captures(unittest.TestCase):
 class CapturesByCtypes(Captures):
     """The same without the compiled module."""
     compiled = False
-
-
-if __name__ == "__main__":
-    unittest.main()

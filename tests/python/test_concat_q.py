@@ -33,7 +33,3 @@ class ConcatQ(EmulatorTest):
                            (lambda: mlaforge.concat_mla_q(new(2, 3, 64), new(2, 3, 32, kind="float16"), ctx=self.ctx), "q_pe is float16, must be bfloat16")):
             with self.subTest(said), self.assertRaisesRegex(mlaforge.MlafError, "^MLAF_E_ARG: " + said):
                 call()
-
-
-if __name__ == "__main__":
-    unittest.main()

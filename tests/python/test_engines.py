@@ -333,7 +333,3 @@ class LatentRows(unittest.TestCase):
     def test_a_module_that_was_not_patched_is_refused(self):
         with self.assertRaisesRegex(NotImplementedError, "was not patched"):
             self.layer().update(None, None)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -303,7 +303,3 @@ class Entries(EmulatorTest):
         self.assertEqual(mlaforge.__version__, mlaforge.version())
         with self.assertRaisesRegex(AttributeError, "no attribute 'nothing'"):
             mlaforge.nothing
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -189,7 +189,3 @@ class Wrapper(EmulatorTest):
         """As FlashInfer has them: by keyword alone."""
         kinds = {name: p.kind for name, p in inspect.signature(mlaforge.flashinfer.BatchMLAPagedAttentionWrapper.run).parameters.items()}
         self.assertEqual({kinds[name] for name in ("ckv_scale", "ckv_scale_arr", "kpe_scale")}, {inspect.Parameter.KEYWORD_ONLY})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -181,7 +181,3 @@ class HostArrays(unittest.TestCase):
                      lambda: mlaforge.ChunkedPrefill(4, batch_invariant=True, ctx=ctx)):
             with self.assertRaisesRegex(mlaforge.MlafError, "the context is closed"):
                 call()
-
-
-if __name__ == "__main__":
-    unittest.main()

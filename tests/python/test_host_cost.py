@@ -329,7 +329,3 @@ class HostCost(unittest.TestCase):
         ctx.close()
         with self.assertRaisesRegex(mlaforge.MlafError, "is closed"):
             mlaforge.flash_mla_with_kvcache(self.q4, self.kv, self.block, self.lengths, RANK, out=self.out, lse=self.lse, ctx=ctx)
-
-
-if __name__ == "__main__":
-    unittest.main()

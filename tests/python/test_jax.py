@@ -92,7 +92,3 @@ class Calls(unittest.TestCase):
         self.assertEqual(places.tolist(), [8, 2, 96, 32, 0, 0])
         self.assertEqual(bytes(clean)[8:16] + bytes(clean)[32:40], bytes(16))
         self.assertEqual(bytes(clean)[16:32], bytes(filled[16:32]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -110,7 +110,3 @@ class Ragged(EmulatorTest):
                            (lambda: flash(indices=ids), "cu_seqlens_q is given with indices, must be None: each query token has a list")):
             with self.subTest(said), self.assertRaisesRegex(mlaforge.MlafError, "^MLAF_E_ARG: " + said):
                 call()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -145,7 +145,3 @@ class Sparse(EmulatorTest):
         self.refused("q is None, must be a tensor", case, q=None, is_fp8_kvcache=True)
         self.refused("a second pool", case, extra_k_cache=case.kv)
         self.refused("block_table and cache_seqlens are wanted", case, indices=None)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -511,7 +511,3 @@ class Wrappers(unittest.TestCase):
 class WrappersByCtypes(Wrappers):
     """The same without the compiled module."""
     compiled = False
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,4 @@
 /* Hot loops in made-up disassembly: which loop is found, and what one round of it counts. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "rig/evidence.h"
 #include "cmocka_all.h"

@@ -1,10 +1,5 @@
 /* Tuning which stages of a layer share a kernel: what is tried, checked and stored, and which layers take it. One small layer on
  * the emulator: one head of MiniCPM3. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cmocka_all.h"
 #include "db/db.h"
 #include "need.h"

@@ -1,9 +1,6 @@
 /* A real kernel for tests: a variant of a problem, generated and compiled. */
 #pragma once
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "cmocka_all.h"
 #include "run/build.h"
 #include "need.h"

@@ -1,7 +1,5 @@
 /* Remembered hashes: a cache folder that lives long has more kernels than there are places for them. */
 #include <libgen.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "cmocka_all.h"
 #include "run/hashes.h"

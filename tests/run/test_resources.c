@@ -1,7 +1,4 @@
 /* The rule who may run, figure by figure. */
-#include <stddef.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "run/fake_device.h"
 #include "ops/mla_decode/calls.h"

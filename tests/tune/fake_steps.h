@@ -2,9 +2,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "cmocka_all.h"

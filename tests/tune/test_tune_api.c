@@ -62,9 +62,8 @@ TEST(arguments_are_checked) {
   mlaf_ctx_destroy(ctx);
 }
 
-TEST(tune_stop_and_export) {
+TEST_OF(tune_stop_and_export, db_dir *d) {
   need_compiler("gfx942");
-  db_dir *d = *state;
   mlaf_ctx *ctx = open_ctx(d);
   mlaf_problem p = make_problem(16, 1, 256);
   mlaf_tune_opts o = MLAF_TUNE_OPTS_INIT;

@@ -1,10 +1,5 @@
 /* The pruned search over times that were recorded of whole spaces, and of evenly drawn parts of spaces: how close it comes to the
  * fastest, and how many timings it takes. The generator is the real one, so its model judges; the times are the emulator's. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "base/numbers.h"
 #include "gen/gen.h"

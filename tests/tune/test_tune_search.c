@@ -1,6 +1,5 @@
 /* Search strategies, the comparison in turns, and tuners that die or work side by side, against a scripted device. */
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/killing.h"
 #include "db/db_fixture.h"
@@ -371,8 +370,7 @@ static void in_child(const char *path) {
 }
 
 /* A killed tuner's records stay, the run goes on, and the lock is free again. */
-TEST(a_killed_tuner_goes_on) {
-  db_dir *d = *state;
+TEST_OF(a_killed_tuner_goes_on, db_dir *d) {
   killing k = killing_begin(12, 7, 90e3);
   int64_t before = 0;
   mlaf_db_close(open_db(d->path));
@@ -384,12 +382,9 @@ TEST(a_killed_tuner_goes_on) {
     waitpid(child, &status, 0);
     if (finished) assert_int_equal(status, 0);
     mlaf_db *db = open_db(d->path);
-    size_t findings;
-    mlaf_err err;
     int64_t now = count(db).samples;
     assert_true(now >= before);
-    assert_int_equal(mlaf_db_check(db, NULL, NULL, &findings, &err), MLAF_OK);
-    assert_int_equal(findings, 0);
+    assert_sound(db);
     before = now;
     mlaf_db_close(db);
     if (finished) { /* begin again */
@@ -461,8 +456,7 @@ static void one_planner(const char *path, int who, double until) {
 }
 
 /* 8 processes on one new file for MLAF_STRESS_S seconds (300 in a full run). */
-TEST(eight_processes_tune_and_plan) {
-  db_dir *d = *state;
+TEST_OF(eight_processes_tune_and_plan, db_dir *d) {
   double until = mlaf_now() + from_env("MLAF_STRESS_S", 4);
   pid_t children[8];
   for (int i = 0; i < 8; i++)
@@ -473,10 +467,7 @@ TEST(eight_processes_tune_and_plan) {
     assert_int_equal(status, 0);
   }
   mlaf_db *db = open_db(d->path);
-  size_t findings = 0;
-  mlaf_err err;
-  assert_int_equal(mlaf_db_check(db, NULL, NULL, &findings, &err), MLAF_OK);
-  assert_int_equal(findings, 0);
+  assert_sound(db);
   assert_true(count(db).samples >= 4 * 6 && count(db).misses >= 1);
   mlaf_db_close(db);
 }

@@ -1,8 +1,6 @@
 /* The tuner's logic against a scripted generator, compiler and device. */
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "db/db_fixture.h"
 #include "tune/fake_steps.h"
@@ -361,8 +359,7 @@ TEST(a_time_limit_keeps_the_best_so_far) {
   free(f);
 }
 
-TEST(a_read_only_database_is_used_but_not_written) {
-  db_dir *d = *state;
+TEST_OF(a_read_only_database_is_used_but_not_written, db_dir *d) {
   fake *f = fake_new(3, 2);
   mlaf_db_close(open_db(d->path));
   mlaf_db *db;

@@ -2,7 +2,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"

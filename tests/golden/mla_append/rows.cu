@@ -1,20 +1,5 @@
 // Generated from templates/mla_append/rows.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_80
-// symbol: mlaf_mla_append_rows_5bb6c3aa
-// parameters:
-//   ahead = 0
-//   dtype = f16
-//   group = 8
-//   heads = 20
-//   layout = e4m3fn
-//   norm = 1
-//   rank = 256
-//   rope = 32
-//   style = halves
-//   threads = 64
 // regenerate: lua5.4 gen/cli.lua render mla_append/rows target=sm_80 ahead=0 dtype=f16 group=8 heads=20 layout=e4m3fn norm=1 rank=256 rope=32 style=halves threads=64
-
 
 #define MLAF_BF16 0
 constexpr int LANES = 32;
@@ -30,9 +15,7 @@ MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
 // [26 more lines of templates/mla_append/lib/machine.h]
 // [templates/mla_append/lib/args.h]
 struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [3 more lines of templates/lib/launch_wave.h]
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_append_rows_5bb6c3aa_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 0, 0, 0, {0, 0}, 0, {}};
 
@@ -47,10 +30,7 @@ constexpr int ANGLES = 8;      // of an item
 MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
 // [45 more lines of templates/mla_append/lib/rotate.h]
     const float across = apart(y * s), back = apart(x * s);
-    x = multiply_add(x, c, -across);
-    y = multiply_add(y, c, back);
-  }
-}
+// [4 more lines of templates/mla_append/lib/rotate.h]
 constexpr u32 MOST = 0x43e00000u;                            // 240 or 448
 constexpr u32 LEAST_NORMAL = 1015021568;      // 2^(1-bias) as a float's bits
 constexpr u32 STEP = 1182793728;     // of codes below: 2^(-2-bias), that of a float of 2^(21-bias)
@@ -63,18 +43,12 @@ MLAF_DEV u32 encode1(float x) {
   return (size > 0x7f800000u ? 0x7fu : code) | (u >> 24 & 0x80u);
 // [16 more lines of templates/mla_append/lib/fp8.h]
 
-
 MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
-
-struct place {
-  char* latent;
+// [3 more lines of templates/mla_append/lib/token.h]
   bool inside;
 // [6 more lines of templates/mla_append/lib/token.h]
   return p;
-}
-
-MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
-  const i64 *const slot_at = a.slots + t, *const position_at = a.positions + t;
+// [4 more lines of templates/mla_append/lib/token.h]
   word4 w[ROUNDS];
 // [8 more lines of templates/mla_append/lib/token.h]
   wait_for_previous_launch();
@@ -83,9 +57,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   word4 x[ROUNDS];
 // [21 more lines of templates/mla_append/lib/token.h]
   if (!to.inside) return;
-
-#pragma unroll
-  for (int d = 2; d < LANES; d *= 2) sum += exchange(sum, lane, d);
+// [3 more lines of templates/mla_append/lib/token.h]
   const float factor = inverse_root(multiply_add(sum, 0.00390625f, a.eps));
   char* const rope = to.latent + 256;
   const bool wanted = mine && a.kpe_out;
@@ -93,10 +65,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
     divide(v[k], scale, inverse_scale);
     if (mine) store(rope + column_byte(lane, k) / 2, encode(v[k]));
   }
-#pragma unroll
-  for (int k = 0; k < ROUNDS; k++) {
-    const int chunk = k * LANES + lane;
-    const bool there = CHUNKS % LANES == 0 || chunk < CHUNKS;
+// [4 more lines of templates/mla_append/lib/token.h]
     float v[8];
 // [5 more lines of templates/mla_append/lib/token.h]
     divide(v, scale, inverse_scale);

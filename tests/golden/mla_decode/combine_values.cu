@@ -1,24 +1,8 @@
 // Generated from templates/mla_decode/combine_values.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_combine_values_a69c0229
-// parameters:
-//   dtype = bf16
-//   fitted = 320
-//   heads = 112
-//   page_size = 16
-//   partials = 16
-//   q_len = 2
-//   rank = 512
-//   values = 128
 // regenerate: lua5.4 gen/cli.lua render mla_decode/combine_values target=sm_90a dtype=bf16 fitted=320 heads=112 page_size=16 partials=16 q_len=2 rank=512 values=128
 
-
-
 #define MLAF_BF16 1
-// [templates/lib/cuda.h]
-// [templates/lib/cuda_number.h]
-// [templates/mla_decode/lib/args.h]
+// [3 more lines of tests/golden/mla_decode/combine_warp.cu]
 // [templates/mla_decode/lib/args_values.h]
 struct mlaf_map_want {
 // [6 more lines of templates/lib/launch.h]
@@ -26,16 +10,11 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_combine_values_a6
     {1, 1, 1}, 9, 0, {0, 128}, 1,
     {{5, 64, 128, 128}}};
 struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_decode_params {
-  mlaf_decode_args a;
+// [4 more lines of templates/lib/launch.h]
   mlaf_tensor_map maps[1];
 };
 struct mlaf_values_params {
-  mlaf_values_args v;
-  mlaf_tensor_map w;
-};
+// [3 more lines of templates/mla_decode/combine_values.cu.in]
 // [templates/mla_decode/lib/narrow.h]
 // [templates/lib/mma.h]
 // [templates/lib/hopper.h]
@@ -101,9 +80,7 @@ MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, i
   if (lane == 0) list.found[warp] = (int)(longest << 16) + __popc(some);
 // [5 more lines of templates/mla_decode/lib/cut_list.h]
     before += w < warp ? list.found[w] & 0xffff : 0;
-    all += list.found[w] & 0xffff;
-    most = list.found[w] >> 16 > most ? list.found[w] >> 16 : most;
-  }
+// [3 more lines of templates/mla_decode/lib/cut_list.h]
   if (is) list.of[before] = {(u32)entry.qo * H, (u32)n * H, (u32)part, pieces};
 // [7 more lines of templates/mla_decode/lib/cut_list.h]
 

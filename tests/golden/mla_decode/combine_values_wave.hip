@@ -1,18 +1,5 @@
 // Generated from templates/mla_decode/combine_values_wave.hip.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_decode_combine_values_wave_38e92eae
-// parameters:
-//   dtype = bf16
-//   fitted = 64
-//   heads = 16
-//   page_size = 16
-//   q_len = 2
-//   rank = 512
-//   values = 128
 // regenerate: lua5.4 gen/cli.lua render mla_decode/combine_values_wave target=gfx942 dtype=bf16 fitted=64 heads=16 page_size=16 q_len=2 rank=512 values=128
-
-
 
 #define MLAF_BF16 1
 #define MLAF_CVT_BF16 0
@@ -42,9 +29,7 @@ constexpr int SUMS_AT = 8192, KINDS_AT = 24576;
 // [templates/mla_decode/lib/paging.h]
 
 template <typename T>
-MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
-}
+// [3 more lines of templates/mla_decode/lib/refuse.h]
 MLAF_DEV float max_over_wave(float x, int lane) {
 // [27 more lines of templates/mla_decode/lib/merge_wave.h]
 };
@@ -79,9 +64,7 @@ mlaf_mla_decode_combine_values_wave_38e92eae(mlaf_values_args p) {
   const int lane = thread_id() & 63, wave = uniform(thread_id() >> 6);
 // [13 more lines of templates/mla_decode/combine_values_wave.hip.in]
   int* const kinds = (int*)(lds + KINDS_AT); // of rows
-
-  const int at = wave / team, mate = wave % team;
-  sources from = {0, 0, 0, 0};
+// [3 more lines of templates/mla_decode/combine_values_wave.hip.in]
   if (at < n) from = sources_of(arguments_again(), c, (t0 + at) * H + head, lane);
   const bool far = c.parts > 0 && from.count > MANY * team, real = from.count > 0 && !far;
 // [60 more lines of templates/mla_decode/combine_values_wave.hip.in]

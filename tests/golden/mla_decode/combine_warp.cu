@@ -1,26 +1,7 @@
 // Generated from templates/mla_decode/combine_early.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_combine_early_996c1b00
-// parameters:
-//   cut = 500
-//   dtype = bf16
-//   early = 1
-//   fitted = 320
-//   heads = 40
-//   once = 0
-//   page_size = 16
-//   partials = 16
-//   q_len = 2
-//   rank = 512
-//   rows = 4
-//   team = 2
 // regenerate: lua5.4 gen/cli.lua render mla_decode/combine_early target=sm_90a cut=500 dtype=bf16 early=1 fitted=320 heads=40 once=0 page_size=16 partials=16 q_len=2 rank=512 rows=4 team=2
 
-
-
-
-
+// [4 more times the line above, with other numbers]
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
@@ -79,18 +60,13 @@ MLAF_DEV void write_alone(const merged& m, int share, const mlaf_combine_args& a
 #pragma unroll
 // [8 more lines of templates/mla_decode/combine_warp.cu.in]
   }
-  if (exists && share == 0 && lane == 0 && a.lse) a.lse[row] = (m.top + log2_fast(m.sum)) * LN_2;
-}
-
-MLAF_DEV bool surely_whole(const mlaf_decode_args& a) {
+// [4 more lines of templates/mla_decode/combine_warp.cu.in]
   const int slots = fit_slots(&a), cuts = fit_cuts(&a, PAGE, 1, slots, slots, fit_longest(&a));
   return !cuts & (schedule_start(a.kv_indptr[a.batch], a.batch, PAGE) < (1 << 22));
 }
 
 template <typename T>
-MLAF_DEV bool is_refused(int n, T from, T to, T all) {
-  return (u32)n > (u32)Q_LEN || (from | to) < 0 || to > all; // to < 0: the difference of two wild numbers may be a small one
-}
+// [3 more lines of templates/mla_decode/lib/refuse.h]
 struct cut {
 // [33 more lines of templates/mla_decode/lib/cut_list.h]
 
@@ -114,25 +90,18 @@ extern "C" __global__ void __launch_bounds__(256, 4) mlaf_mla_decode_combine_ear
   const u32 warp = __shfl_sync(~0u, threadIdx.x >> 5, 0); // uniform, and known to be
   const mlaf_combine_args a = {p.a.part_o, p.a.part_lse, p.a.o, p.a.lse, p.a.total_q * H, fit_splits(&p.a), 0};
   const mlaf_entry entry = own_entry(p.a); // on its way while the next line looks at the tables
-  const bool whole = a.splits == 1 && surely_whole(p.a);
-  if (whole && blockIdx.x > 0) return; // block 0 ends when the launch before has, and asks nothing more
-  const i64 total = schedule_start(p.a.kv_indptr[p.a.batch], p.a.batch, PAGE);
+// [3 more lines of templates/mla_decode/combine_warp.cu.in]
   int parts = p.a.batch <= THREADS ? fit_slots(&p.a) / a.splits * a.splits : 0, cut_requests = 0;
   int most = 0, far = 0; // pieces of a row; requests whose rows all warps of a block share, some of the columns at a time
 #pragma unroll 1
   for (bool waited = false;; waited = true) {
     if (parts > 0 && !whole)
       cut_requests = list_cuts(p.a, entry, fit_width(total, parts), parts, most, far);
-    if (waited) break;
-    let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
-    wait_for_previous_launch();
-    if (whole) return;
+// [4 more lines of templates/mla_decode/combine_warp.cu.in]
     const int listed = parts;
 // [14 more lines of templates/mla_decode/combine_warp.cu.in]
     sources from = {row, rows, 0, a.splits};
-    if (parts > 0) exists = exists && find_row(row, row, from);
-    if (!exists) from.count = 0;
-    if (groups > 1 || exists) {
+// [3 more lines of templates/mla_decode/combine_warp.cu.in]
       const merged m = merge(a, from, own % groups, groups, share);
       write_row(m, own, groups, share, a, row, exists);
     }

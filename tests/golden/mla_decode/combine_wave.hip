@@ -1,21 +1,7 @@
 // Generated from templates/mla_decode/combine_wave_invariant.hip.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_decode_combine_wave_invariant_8c4aab7e
-// parameters:
-//   dtype = bf16
-//   heads = 16
-//   page_size = 64
-//   q_len = 1
-//   rank = 512
-//   rows = 4
-//   team = 2
 // regenerate: lua5.4 gen/cli.lua render mla_decode/combine_wave_invariant target=gfx942 dtype=bf16 heads=16 page_size=64 q_len=1 rank=512 rows=4 team=2
 
-
-
-
-
+// [4 more times the line above, with other numbers]
 #define MLAF_BF16 1
 #define MLAF_CVT_BF16 0
 // [templates/lib/wave.h]
@@ -24,13 +10,9 @@
 
 constexpr int R = 512, ROWS = 4, TEAM = 2, VECTORS = 2, DEPTH = 8;
 #define FIT_FIXED 16
-#define FIT_CUT 0 // these decide nothing here
-#define FIT_PACE 0
-#define FIT_LEAST 1
+// [3 more lines of tests/golden/mla_decode/combine_values_wave.hip, with other numbers]
 struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [3 more lines of templates/lib/launch_wave.h]
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_decode_combine_wave_invariant_8c4aab7e_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 8, 0, 0, {0, 0}, 0, {}};
 // [templates/mla_decode/lib/fit_wave.h]
@@ -44,13 +26,9 @@ enum { OWN_LEAST = 8, OWN_KNEE = 32, OWN_WIDE = 16 };
 // [templates/mla_decode/lib/paging.h]
 // [84 more lines of tests/golden/mla_decode/combine_values_wave.hip]
 
-
 #if 1
 typedef float part_rows[R]; // of each wave
-static __shared__ __attribute__((aligned(16))) part_rows parts[ROWS * TEAM];
-#endif
-
-template <int Team>
+// [4 more lines of templates/mla_decode/combine_wave.hip.in]
 MLAF_DEV void merge_row(const mlaf_combine_args& a, const sources& from, i64 row, bool exists, int lane, int wave) {
   constexpr u64 EVERY_TEAM = ~0ul / ((1ul << Team) - 1); // bits 0, Team, 2 Team, ... of 64: what a team's first wave adds up
   const int mate = wave % Team;
@@ -68,8 +46,5 @@ MLAF_DEV int own_results(const mlaf_decode_args& a, i64 row, int lane) {
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512))) void
 mlaf_mla_decode_combine_wave_invariant_8c4aab7e(mlaf_decode_args p) {
   const int lane = thread_id() & 63, wave = uniform(thread_id() >> 6);
-  const i64 row = (i64)group_x() * ROWS + wave / TEAM;
-  const mlaf_combine_args a = {p.part_o, p.part_lse, p.o, p.lse, p.total_q * H, 0, 0};
-  const int count = row < a.rows ? own_results(p, row, lane) : 0;
-  merge_row<TEAM>(a, {(u64)row, (u64)a.rows, 0, count}, row, count > 0, lane, wave);
+// [4 more lines of templates/mla_decode/combine_wave.hip.in]
 }

@@ -1,25 +1,5 @@
 // Generated from templates/mla_decode/mfma_lds.hip.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_decode_mfma_lds_3349ede3
-// parameters:
-//   blocks = 1
-//   causal = 0
-//   dtype = bf16
-//   heads = 128
-//   load = dma
-//   order = ahead
-//   page_size = 48
-//   q_len = 1
-//   rank = 256
-//   rescale = always
-//   rope = 64
-//   schedule = fitted
-//   stages = 3
-//   waves = 8
 // regenerate: lua5.4 gen/cli.lua render mla_decode/mfma_lds target=gfx942 blocks=1 causal=0 dtype=bf16 heads=128 load=dma order=ahead page_size=48 q_len=1 rank=256 rescale=always rope=64 schedule=fitted stages=3 waves=8
-
-
 
 #pragma clang diagnostic ignored "-Winline-asm" // naming registers beyond the compiler's reach is the point
 #define MLAF_BF16 1
@@ -33,11 +13,7 @@
 #define FIT_FIXED 64
 #define FIT_CUT 300
 #define FIT_PACE 75
-#define FIT_LEAST 256
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [3 more lines of tests/golden/mla_decode/combine_wave.hip, with other numbers]
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_decode_mfma_lds_3349ede3_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 8, 0, 1, {0, 0}, 0, {}};
 // [templates/mla_decode/lib/fit_wave.h]
@@ -51,7 +27,6 @@ constexpr int UNITS = 1, LEAD = 2;
 
 MLAF_DEV int lane_again() {
 // [9 more lines of templates/mla_decode/mfma_lds.hip.in]
-
 
 template <typename T>
 // [9 more lines of templates/mla_decode/lib/refuse.h]
@@ -90,9 +65,7 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
   if (tiles == 0 || no_cache) {
     write_constant(a, final, w, part, tiles == 0 ? 0.0f : __builtin_nanf(""), wave);
     return;
-  }
-  u32 bad = 0; // the largest page id seen, as unsigned
-  {
+// [3 more lines of templates/mla_decode/mfma_lds.hip.in]
     const int lane = lane_again();
     const float scale = a.scale_log2e, slack = 8.0f;
     const u32 lo = 0x05040100, hi = 0x07060302; // v_perm: low halves, high halves
@@ -195,39 +168,9 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
     asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
     step_copies();
     aim();
-    asm volatile(
-        "v_readfirstlane_b32 s68, v38\n"
-        "s_max_u32 %[bad], %[bad], s68\n"
-        "s_min_u32 s68, s68, %[maxid]\n"
-        "s_mul_i32 s68, s68, 48\n"
-        "s_add_u32 s68, s68, %[pos]\n"
-        "s_mul_i32 s64, s68, %[cs]\n"
-        "s_mul_hi_u32 s65, s68, %[cs]\n"
-        "s_add_u32 s64, s64, %[ckl]\n"
-        "s_addc_u32 s65, s65, %[ckh]\n"
-        "s_mul_i32 s66, s68, %[ks]\n"
-        "s_mul_hi_u32 s67, s68, %[ks]\n"
-        "s_add_u32 s66, s66, %[kpl]\n"
-        "s_addc_u32 s67, s67, %[kph]\n"
-        "v_mov_b32 v37, %[pgo]\n"
-        "global_load_dword v38, v37, %[pages]\n"
-        "s_mov_b32 m0, %[ml0]\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[la0], s[64:65] offset:0\n"
-        "global_load_lds_dword %[la0], s[64:65] offset:256\n"
-        "s_add_u32 m0, %[ml0], 2048\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[la1], s[64:65] offset:0\n"
-        "global_load_lds_dword %[la1], s[64:65] offset:256\n"
-        "s_mov_b32 m0, %[mr0]\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[lr0], s[66:67]\n"
-        : [bad] "+s"(bad) : [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "s64", "s65", "s66", "s67", "s68", "v37", "v38", "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+// [28 more lines of those above, with other numbers]
     step_copies();
-
-    u32 steps[STAGES];
-#pragma unroll
-    for (u32 k = 0; k < STAGES; k++) steps[k] = k == STAGES - 1 ? 0u - (STAGES - 1) * STAGE_BYTES : STAGE_BYTES;
+// [4 more lines of templates/mla_decode/mfma_lds.hip.in]
     u32 &vd = steps[0], &kd = steps[1], &wd = steps[2];
     auto turn = [&] {
 // [13 more lines of templates/mla_decode/mfma_lds.hip.in]
@@ -262,30 +205,21 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
         "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
         "s_barrier\n"
         "ds_read_b128 v[42:45], %[ka0] offset:0\n"
-        "ds_read_b128 v[46:49], %[ka1] offset:0\n"
-        "ds_read_b128 v[50:53], %[ka0] offset:128\n"
-        "ds_read_b128 v[54:57], %[ka1] offset:128\n"
-        "ds_read_b128 v[58:61], %[ka0] offset:256\n"
-        "ds_read_b128 v[62:65], %[ka1] offset:256\n"
+// [5 more times the line above, with other numbers]
         "s_waitcnt lgkmcnt(5)\n"
         "v_mfma_f32_16x16x16_bf16 v[26:29], v[42:43], a[0:1], 0\n"
         "ds_read_b128 v[66:69], %[ka0] offset:384\n"
         "v_mfma_f32_16x16x16_bf16 v[26:29], v[44:45], a[2:3], v[26:29]\n"
         "s_waitcnt lgkmcnt(5)\n"
         "v_mfma_f32_16x16x16_bf16 v[26:29], v[46:47], a[4:5], v[26:29]\n"
-        "ds_read_b128 v[42:45], %[ka1] offset:384\n"
-        "v_mfma_f32_16x16x16_bf16 v[26:29], v[48:49], a[6:7], v[26:29]\n"
-        "s_waitcnt lgkmcnt(5)\n"
-        "v_mfma_f32_16x16x16_bf16 v[26:29], v[50:51], a[8:9], v[26:29]\n"
+// [1 more times the 4 lines above, with other numbers]
         "ds_read_b128 v[46:49], %[kr0] offset:0\n"
         "v_mfma_f32_16x16x16_bf16 v[26:29], v[52:53], a[10:11], v[26:29]\n"
-        "s_waitcnt lgkmcnt(5)\n"
-        "v_mfma_f32_16x16x16_bf16 v[26:29], v[54:55], a[12:13], v[26:29]\n"
-        "ds_read_b128 v[50:53], %[kr1] offset:0\n"
-        "v_mfma_f32_16x16x16_bf16 v[26:29], v[56:57], a[14:15], v[26:29]\n"
-        "s_waitcnt lgkmcnt(5)\n"
-        "v_mfma_f32_16x16x16_bf16 v[26:29], v[58:59], a[16:17], v[26:29]\n"
-// [5 more times the 3 lines above, with other numbers]
+// [3 more lines of those above, with other numbers]
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[60:61], a[18:19], v[26:29]\n"
+        "s_waitcnt lgkmcnt(4)\n"
+        "v_mfma_f32_16x16x16_bf16 v[26:29], v[62:63], a[20:21], v[26:29]\n"
+// [4 more times the 3 lines above, with other numbers]
         "v_mfma_f32_16x16x16_bf16 v[26:29], v[52:53], a[38:39], v[26:29]\n"
         :  : [ka0] "v"(ka[0]), [ka1] "v"(ka[1]), [kr0] "v"(kr[0]), [kr1] "v"(kr[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
     asm volatile( // the rest of a tile in front of the first
@@ -293,10 +227,7 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
 // [21 more times the line above, with other numbers]
         "s_nop 7" ::: "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128"); // S
 #pragma unroll
-    for (int p = 0; p < 2; p++) {
-      ka[p] += STAGE_BYTES;
-      kr[p] += STAGE_BYTES;
-    }
+// [4 more lines of templates/mla_decode/mfma_lds.hip.in]
     for (; at != (int)last_tile; at += 16) {
       aim();
     asm volatile(
@@ -383,9 +314,7 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
         "v_sub_f32 v30, v30, v39\n"
         "v_sub_f32 v31, v31, v39\n"
         "v_mfma_f32_16x16x16_bf16 v[26:29], v[72:73], a[14:15], v[26:29]\n"
-        "v_sub_f32 v32, v32, v39\n"
-        "s_waitcnt lgkmcnt(5)\n"
-        "v_mfma_f32_16x16x16_bf16 v[26:29], v[74:75], a[16:17], v[26:29]\n"
+// [3 more lines of those above, with other numbers]
         "v_sub_f32 v33, v33, v39\n"
         "ds_read_b128 v[70:73], %[va0] offset:0\n"
         "ds_read_b128 v[42:45], %[va1] offset:0\n"
@@ -442,16 +371,9 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
         "v_perm_b32 v20, v44, v72, %[lo]\n"
         "v_and_b32 v34, 0xffff0000, v24\n"
         "v_perm_b32 v21, v80, v48, %[lo]\n"
-        "v_mfma_f32_16x16x16_bf16 v[102:105], v[22:23], v[24:25], v[102:105]\n"
-        "v_add_u32 %[ka1], %[kd], %[ka1]\n"
-        "v_perm_b32 v22, v44, v72, %[hi]\n"
-        "v_add_f32 v41, v41, v34\n"
-        "v_perm_b32 v23, v80, v48, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[106:109], v[20:21], v[24:25], v[106:109]\n"
+// [6 more lines of those above, with other numbers]
         "v_perm_b32 v20, v45, v73, %[lo]\n"
-        "v_lshlrev_b32 v35, 16, v25\n"
-        "v_perm_b32 v21, v81, v49, %[lo]\n"
-        "v_mfma_f32_16x16x16_bf16 v[110:113], v[22:23], v[24:25], v[110:113]\n"
+// [3 more lines of those above, with other numbers]
         "v_add_u32 %[kr0], %[kd], %[kr0]\n"
         "v_perm_b32 v22, v45, v73, %[hi]\n"
         "ds_read_b128 v[42:45], %[va0] offset:256\n"
@@ -478,9 +400,7 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
     }
     {
     asm volatile(
-        "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
-        "s_barrier\n"
-        "v_mfma_f32_16x16x16_bf16 v[122:125], v[20:21], v[24:25], v[122:125]\n"
+// [3 more lines of those above, with other numbers]
         "ds_read_b128 v[58:61], %[va0] offset:0\n"
         "ds_read_b128 v[62:65], %[va1] offset:0\n"
         "ds_read_b128 v[66:69], %[va2] offset:0\n"
@@ -490,15 +410,11 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
         "v_mul_f32 v30, %[scale], v26\n"
         "v_mfma_f32_16x16x16_bf16 v[126:129], v[22:23], v[24:25], v[126:129]\n"
         "v_perm_b32 v22, v47, v43, %[hi]\n"
-        "v_perm_b32 v23, v55, v51, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[130:133], v[20:21], v[24:25], v[130:133]\n"
-        "v_perm_b32 v20, v48, v44, %[lo]\n"
+// [3 more lines of those above, with other numbers]
         "v_mul_f32 v31, %[scale], v27\n"
         "v_perm_b32 v21, v56, v52, %[lo]\n"
         "v_mfma_f32_16x16x16_bf16 v[134:137], v[22:23], v[24:25], v[134:137]\n"
-        "v_perm_b32 v22, v48, v44, %[hi]\n"
-        "v_perm_b32 v23, v56, v52, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[138:141], v[20:21], v[24:25], v[138:141]\n"
+// [3 more lines of those above, with other numbers]
         "ds_read_b128 v[74:77], %[va0] offset:256\n"
         "v_perm_b32 v20, v49, v45, %[lo]\n"
         "ds_read_b128 v[78:81], %[va1] offset:256\n"
@@ -507,17 +423,13 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
         "ds_read_b128 v[82:85], %[va2] offset:256\n"
         "ds_read_b128 v[86:89], %[va3] offset:256\n"
         "v_mfma_f32_16x16x16_bf16 v[142:145], v[22:23], v[24:25], v[142:145]\n"
-        "v_perm_b32 v22, v49, v45, %[hi]\n"
-        "v_perm_b32 v23, v57, v53, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[146:149], v[20:21], v[24:25], v[146:149]\n"
+// [3 more lines of those above, with other numbers]
         "v_mul_f32 v33, %[scale], v29\n"
         "s_waitcnt lgkmcnt(6)\n"
         "v_perm_b32 v20, v62, v58, %[lo]\n"
         "s_waitcnt lgkmcnt(4)\n"
         "v_perm_b32 v21, v70, v66, %[lo]\n"
-        "v_mfma_f32_16x16x16_bf16 v[150:153], v[22:23], v[24:25], v[150:153]\n"
-        "v_perm_b32 v22, v62, v58, %[hi]\n"
-        "v_perm_b32 v23, v70, v66, %[hi]\n"
+// [3 more lines of those above, with other numbers]
         "v_max3_f32 v34, v30, v31, v32\n"
         "v_max_f32 v34, v34, v33\n"
         "v_sub_f32 v34, v34, v39\n"
@@ -547,52 +459,22 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
         "v_mfma_f32_16x16x16_bf16 v[94:97], v[22:23], v[24:25], v[94:97]\n"
         "v_lshlrev_b32 v34, 16, v24\n"
         "v_perm_b32 v22, v63, v59, %[hi]\n"
-        "v_perm_b32 v23, v71, v67, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[98:101], v[20:21], v[24:25], v[98:101]\n"
-        "v_perm_b32 v20, v64, v60, %[lo]\n"
+// [3 more lines of those above, with other numbers]
         "v_perm_b32 v21, v72, v68, %[lo]\n"
         "v_mfma_f32_16x16x16_bf16 v[102:105], v[22:23], v[24:25], v[102:105]\n"
         "v_add_f32 v41, v41, v34\n"
         "v_perm_b32 v22, v64, v60, %[hi]\n"
-        "v_perm_b32 v23, v72, v68, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[106:109], v[20:21], v[24:25], v[106:109]\n"
-        "v_perm_b32 v20, v65, v61, %[lo]\n"
-        "v_perm_b32 v21, v73, v69, %[lo]\n"
-        "v_mfma_f32_16x16x16_bf16 v[110:113], v[22:23], v[24:25], v[110:113]\n"
+// [5 more lines of those above, with other numbers]
         "v_and_b32 v34, 0xffff0000, v24\n"
         "v_perm_b32 v22, v65, v61, %[hi]\n"
         "v_perm_b32 v23, v73, v69, %[hi]\n"
         "v_mfma_f32_16x16x16_bf16 v[114:117], v[20:21], v[24:25], v[114:117]\n"
         "s_waitcnt lgkmcnt(2)\n"
-        "v_perm_b32 v20, v78, v74, %[lo]\n"
-        "s_waitcnt lgkmcnt(0)\n"
-        "v_perm_b32 v21, v86, v82, %[lo]\n"
-        "v_mfma_f32_16x16x16_bf16 v[118:121], v[22:23], v[24:25], v[118:121]\n"
+// [4 more lines of those above, with other numbers]
         "v_add_f32 v41, v41, v34\n"
-        "v_perm_b32 v22, v78, v74, %[hi]\n"
-        "v_perm_b32 v23, v86, v82, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[122:125], v[20:21], v[24:25], v[122:125]\n"
-        "v_perm_b32 v20, v79, v75, %[lo]\n"
-        "v_perm_b32 v21, v87, v83, %[lo]\n"
-        "v_mfma_f32_16x16x16_bf16 v[126:129], v[22:23], v[24:25], v[126:129]\n"
+// [6 more lines of those above, with other numbers]
         "v_lshlrev_b32 v35, 16, v25\n"
-        "v_perm_b32 v22, v79, v75, %[hi]\n"
-        "v_perm_b32 v23, v87, v83, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[130:133], v[20:21], v[24:25], v[130:133]\n"
-        "v_perm_b32 v20, v80, v76, %[lo]\n"
-        "v_perm_b32 v21, v88, v84, %[lo]\n"
-        "v_mfma_f32_16x16x16_bf16 v[134:137], v[22:23], v[24:25], v[134:137]\n"
-        "v_add_f32 v41, v41, v35\n"
-        "v_perm_b32 v22, v80, v76, %[hi]\n"
-        "v_perm_b32 v23, v88, v84, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[138:141], v[20:21], v[24:25], v[138:141]\n"
-        "v_perm_b32 v20, v81, v77, %[lo]\n"
-        "v_perm_b32 v21, v89, v85, %[lo]\n"
-        "v_mfma_f32_16x16x16_bf16 v[142:145], v[22:23], v[24:25], v[142:145]\n"
-        "v_and_b32 v35, 0xffff0000, v25\n"
-        "v_perm_b32 v22, v81, v77, %[hi]\n"
-        "v_perm_b32 v23, v89, v85, %[hi]\n"
-        "v_mfma_f32_16x16x16_bf16 v[146:149], v[20:21], v[24:25], v[146:149]\n"
+// [17 more lines of those above, with other numbers]
         "s_nop 0\n"
         "v_mfma_f32_16x16x16_bf16 v[150:153], v[22:23], v[24:25], v[150:153]\n"
         "v_add_f32 v41, v41, v35\n"
@@ -607,9 +489,7 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
   bool broken = bad >= (u32)to.num_pages;
   char* const turn = lds + 2048 * wave;
   char* const put = turn + 128 * (lane & 15);
-  const char* const get = turn + 128 * (lane >> 3) + 16 * ((lane & 7) ^ (lane >> 3)); // and 8 rows below
-  const u32 key = lane & 7, group = lane >> 4;
-  {
+// [3 more lines of templates/mla_decode/mfma_lds.hip.in]
     constexpr int FIRST = 0;
     const int row = wave * BLOCKS * 16 + FIRST + (lane & 15);
     float top, sum, total;
@@ -619,28 +499,27 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
     total = broken ? sum : sum_over_groups(total, lane);
     const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
     const float lse2 = top + log2_fast(sum);
-    if (row < w.rows && lane < 16) {
-      if (!final) *(MLAF_GLOBAL float*)(global(to.part_lse) + 4 * (part + w.row + row)) = lse2;
-      else if (to.lse) *(MLAF_GLOBAL float*)(global(to.lse) + 4 * (w.row + row)) = lse2 * 0.69314718f;
-    }
+// [4 more lines of templates/mla_decode/mfma_lds.hip.in]
     const int first = wave * BLOCKS * 16 + FIRST + (lane >> 3);
-    const output out = output_at(to, final, part + w.row + first, w.row + first, lane, w.rows - first);
-    {
-      float x[8];
-      asm volatile(
+// [4 more lines of templates/mla_decode/mfma_lds.hip.in]
           "v_mul_f32 %0, v90, %8\n"
           "v_mul_f32 %1, v94, %8\n"
           "v_mul_f32 %2, v98, %8\n"
           "v_mul_f32 %3, v102, %8\n"
           "v_mul_f32 %4, v106, %8\n"
-          "v_mul_f32 %5, v110, %8\n"
-          "v_mul_f32 %6, v114, %8\n"
-          "v_mul_f32 %7, v118, %8\n"
+// [3 more lines of those above, with other numbers]
           : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
           : "v"(weight) : "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<0>(out, final, put, get, key, group ^ 0, 0, x);
     }
-// [7 more times the 15 lines above, with other numbers]
+    {
+      float x[8];
+      asm volatile(
+// [6 more times the 15 lines above, with other numbers]
+          "v_mul_f32 %0, v125, %8\n"
+// [7 more times the line above, with other numbers]
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+// [3 more lines of those above, with other numbers]
   }
 }
 

@@ -1,24 +1,5 @@
 // Generated from templates/mla_decode/mma_rotate.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_80
-// symbol: mlaf_mla_decode_mma_rotate_015f6c54
-// parameters:
-//   blocks = 1
-//   causal = 0
-//   cols = 4
-//   dtype = bf16
-//   heads = 16
-//   page_size = 64
-//   q_len = 1
-//   rank = 512
-//   rope = 64
-//   rotate = 2
-//   stages = 2
-//   teams = 1
-//   tile = 32
 // regenerate: lua5.4 gen/cli.lua render mla_decode/mma_rotate target=sm_80 blocks=1 causal=0 cols=4 dtype=bf16 heads=16 page_size=64 q_len=1 rank=512 rope=64 rotate=2 stages=2 teams=1 tile=32
-
-
 
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]
@@ -41,10 +22,7 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_mma_rotate_015f6c
     {1, 1, 1}, 0, 0, {}, 0,
     {}};
 struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_decode_params {
-  mlaf_decode_args a;
+// [4 more lines of templates/lib/launch.h]
 };
 // [templates/mla_decode/lib/paging.h]
 
@@ -55,10 +33,7 @@ constexpr int WARPS = COLS * TEAMS, ROWS = 16 * BLOCKS * TEAMS;
 constexpr int CHUNKS = (R + ROPE) / 8;           // 16-byte chunks of a cache row
 constexpr int PITCH = 1168, PITCH_P = 80; // bytes
 constexpr int TOKENS = TILE / COLS, NT = TOKENS / 8; // tokens of a warp's share of QK
-constexpr int MINE = TILE / WARPS;               // rows of a tile that a warp copies
-constexpr int UNITS = (R / 16 + COLS - 1) / COLS; // 16-column units of O of a warp
-constexpr int CHAINS = NT * BLOCKS < 4 ? 2 : 1;  // accumulators per score tile: enough independent instructions in flight
-constexpr u32 NO_ROW = ~0u;
+// [4 more lines of templates/mla_decode/mma.cu.in]
 
 template <typename T>
 // [9 more lines of templates/mla_decode/lib/refuse.h]
@@ -94,15 +69,11 @@ struct source {
       if (lane + 32 * c < CHUNKS)
         copy16(at + 16 * (lane + 32 * c), s.column[c] + (row == NO_ROW ? 0 : (u64)row * s.stride[c]), row != NO_ROW);
   }
-}
-
-MLAF_DEV void meet_team(int team) { asm volatile("bar.sync %0, %1;" :: "r"(team + 1), "n"(32 * COLS) : "memory"); }
+// [3 more lines of templates/mla_decode/mma.cu.in]
 
 MLAF_DEV void multiply_qk(u32 q, u32 k, int lane, float (&s)[NT][BLOCKS][4]) {
   float acc[CHAINS][NT][BLOCKS][4] = {};
-  const u32 qa = q + (lane & 15) * PITCH + (lane >> 4) * 16, ka = k + (lane & 7) * PITCH + (lane >> 3) * 16;
-#pragma unroll
-  for (int kk = 0; kk < (R + ROPE) / 32; kk++) {
+// [3 more lines of templates/mla_decode/mma.cu.in]
     u32 a[BLOCKS][2][4];
 // [44 more lines of templates/mla_decode/mma.cu.in]
 
@@ -118,20 +89,14 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_
   for (int c = 0; c < (CHUNKS + 31) / 32; c++) {
     const int chunk = lane + 32 * c;
     const bool latent = chunk < R / 8;
-    s.column[c] = latent ? a.ckv + 16 * chunk : a.kpe + 16 * (chunk - R / 8);
-    s.stride[c] = (u32)(latent ? a.ckv_row_stride : a.kpe_row_stride) * 2;
-  }
+// [3 more lines of templates/mla_decode/mma.cu.in]
 
   const char* q = a.q + out_row * (2 * (R + ROPE));
-  for (int i = thread; i < ROWS * CHUNKS; i += 32 * WARPS) {
-    const int r = i / CHUNKS, c = i % CHUNKS;
-    const bool real = first_row + r < live;
+// [3 more lines of templates/mla_decode/q/shared.h]
     copy16(q_at + r * PITCH + 16 * c, real ? q + (i64)r * (2 * (R + ROPE)) + 16 * c : a.q, real);
   }
   bool bad = false;
-  const int count = s.end > s.begin ? (s.end - s.begin + TILE - 1) / TILE : 0;
-#pragma unroll
-  for (int d = 0; d < STAGES - 1; d++) {
+// [3 more lines of templates/mla_decode/mma.cu.in]
     const u32 row = find_row(s, d, warp, lane, bad);
     if (d < count) copy_tile(s, row, tiles_at + d * TILE * PITCH, warp, lane);
     end_copy_group();
@@ -145,9 +110,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_
     ahead = find_row(s, i + STAGES, warp, lane, bad);
 
     const u32 kv = tiles_at + stage * TILE * PITCH, p_team = p_at + team_row * PITCH_P;
-    rotate_tile(angles, thread, [&](int token, int chunk) { return kv + token * PITCH + 2 * R + 16 * chunk; });
-    __syncthreads();
-    float x[NT][BLOCKS][4];
+// [3 more lines of templates/mla_decode/mma.cu.in]
     multiply_qk(q_at + team_row * PITCH, kv + w * TOKENS * PITCH, lane, x);
 
     const int at = s.begin + i * TILE + w * TOKENS + 2 * (lane & 3); // token of x[0][b][0]

@@ -1,23 +1,5 @@
 // Generated from templates/mla_decode/sm90_few.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_sm90_few_96c31446
-// parameters:
-//   causal = 1
-//   cluster = 1
-//   dtype = bf16
-//   heads = 16
-//   load = tma
-//   page_size = 16
-//   q_len = 2
-//   rank = 512
-//   rope = 0
-//   rows = 8
-//   schedule = fitted
-//   wgs = 2
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_few target=sm_90a causal=1 cluster=1 dtype=bf16 heads=16 load=tma page_size=16 q_len=2 rank=512 rope=0 rows=8 schedule=fitted wgs=2
-
-
 
 #define MLAF_BF16 1
 // [10 more lines of tests/golden/mla_decode/combine_warp.cu]
@@ -25,12 +7,7 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_96c31446
     {1, 1, 1}, 15, 0, {}, 2,
     {{3, 64, 8, 128}, {1, 64, 16, 128}}};
 struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_decode_params {
-  mlaf_decode_args a;
-  mlaf_tensor_map maps[2];
-};
+// [3 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
 #define SCHEDULE_FIXED 128
 // [templates/mla_decode/lib/schedule.h]
 // [templates/lib/hopper.h]
@@ -88,26 +65,18 @@ enum { REFUSED = 2 }; // of work's `bad`
   bool whole;
   int next; // request, of those that stay whole
 };
-
-MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
-  at.next = blockIdx.z;
+// [3 more lines of templates/mla_decode/sm90_few/work.h]
   const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
   const int longest = schedule_arrived(fit_longest(&a), e);
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, longest);
   const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a);
   if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
-  if (at.whole) return;
-  if (PART < parts && tells) fit_list(a.part_o, PART, -1);
-  at.part = meet_open(&a, PAGE, PART, parts);
-  if (PART >= parts) at.part.request = -1;
+// [4 more lines of templates/mla_decode/sm90_few/work.h]
 }
 
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
-  for (;;) {
-    int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
-    w.whole = at.whole;
-    w.last = false;
+// [4 more lines of templates/mla_decode/sm90_few/work.h]
     if (!at.whole) {
       mlaf_piece x;
       if (!meet_next(&a, PAGE, &at.part, &x, fit_apart(&a), &w.whom)) return false;
@@ -132,9 +101,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 // [46 more lines of templates/mla_decode/sm90_few/work.h]
 
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
-  const i64 left = a.total_q * H - row;
-  if (row >= 0 && left > 0) fetch_bytes(a.q + row * (2 * (R + ROPE)), (left < rows ? (int)left : rows) * (2 * (R + ROPE)));
-}
+// [3 more lines of templates/mla_decode/q/ahead.h]
 
 MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
 // [6 more lines of templates/mla_decode/sm90_few/look_ahead.h]
@@ -142,10 +109,7 @@ MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
 }
 
 struct facts {
-  work w;
-  place at;  // of its first box
-  bool none; // there is no piece left
-};
+// [4 more lines of templates/mla_decode/sm90_few.cu.in]
 static_assert(sizeof(facts) <= 80, "gen/ops/mla_decode/plans/sm90_few.lua leaves too little room");
 MLAF_DEV int q_at(int k) { return Q_AT + k % PLACES * Q_BYTES; } // of piece k
 MLAF_DEV facts& facts_of(char* base, int k) { return *(facts*)(base + FACTS_AT + k % PLACES * 80); }
@@ -160,9 +124,9 @@ MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k,
 
 // [templates/mla_decode/sm90_few/take_pieces.h]
 MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u32 smem, char* base) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  walk where;
-// [5 more lines of templates/mla_decode/sm90_few.cu.in]
+// [3 more lines of templates/mla_decode/sm90_few.cu.in]
+  begin_walk(a, where);
+// [3 more lines of templates/mla_decode/sm90_few.cu.in]
     if (warp == 3) announce(maps, base, smem, k, w, at, none);
     if (none) return;
     const int tiles = tiles_of(w), subs = (w.end - w.begin + SUB - 1) / SUB;
@@ -234,10 +198,7 @@ MLAF_DEV int box_of_o(int first, int tiles, int g) {
 #pragma unroll
 // [9 more lines of templates/mla_decode/sm90_few/whole.h]
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int cta_id) {
-#pragma unroll 1
-  for (int k = 0;; k++) {
-    barrier_wait(smem + FULL_Q_AT + 8 * (k % PLACES), k / PLACES & 1);
-    const facts& known = facts_of(base, k);
+// [4 more lines of templates/mla_decode/sm90_few.cu.in]
     if (C > 1 && k == 0 && (known.none || !known.w.whole)) cluster_wait(); // each block works on its own, or has no work
 // [17 more lines of templates/mla_decode/sm90_few.cu.in]
     if (known.w.last) {
@@ -254,10 +215,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_few_96c31446(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ char raw[];
-  char* const base = raw + (-shared_address(raw) & 1023);
-  const u32 smem = shared_address(base);
-  const int group = threadIdx.x / 128, cta_id = C > 1 ? cta_in_cluster() : 0;
-  if (group == W) {
+// [4 more lines of templates/mla_decode/sm90_few.cu.in]
     if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 80;");
     const int thread = threadIdx.x - 128 * W;
     make_barriers(base, smem, thread);

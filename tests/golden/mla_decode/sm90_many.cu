@@ -1,20 +1,5 @@
 // Generated from templates/mla_decode/sm90_many.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_sm90_many_592931cf
-// parameters:
-//   causal = 1
-//   cluster = 1
-//   dtype = bf16
-//   heads = 40
-//   page_size = 16
-//   q_len = 3
-//   rank = 256
-//   rope = 32
-//   schedule = fitted
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_many target=sm_90a causal=1 cluster=1 dtype=bf16 heads=40 page_size=16 q_len=3 rank=256 rope=32 schedule=fitted
-
-
 
 #define MLAF_BF16 1
 // [10 more lines of tests/golden/mla_decode/combine_warp.cu]
@@ -22,76 +7,33 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_many_592931c
     {2, 1, 1}, 11, 0, {}, 5,
     {{3, 64, 64, 128}, {3, 32, 64, 64}, {1, 64, 16, 128}, {2, 32, 16, 64}, {3, 64, 56, 128}}};
 struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_decode_params {
-  mlaf_decode_args a;
-  mlaf_tensor_map maps[5];
-};
+// [3 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
 // [templates/lib/hopper.h]
 // [templates/mla_decode/sm90_many/copy.h]
 
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
-MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
-
-template <u32 B_HI = SWIZZLE_128>
+// [4 more lines of tests/golden/mla_decode/combine_values.cu]
 MLAF_DEV void wgmma_rs(float (&d)[32], const u32 (&a)[4], u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %37, 0;\nmov.b64 b, {%36, %38};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+// [4 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
     "{%32, %33, %34, %35}, b, p, 1, 1, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
       "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
-}
-template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %34, 0;\nmov.b64 b, {%33, %35};\n"
-    "mov.b64 a, {%32, %36};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+// [10 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
     "a, b, p, 1, 1, 0, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+// [3 more lines of those above, with other numbers]
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
 }
 template <u32 B_HI = SWIZZLE_128>
 MLAF_DEV void wgmma_rs_t(float (&d)[32], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %37, 0;\nmov.b64 b, {%36, %38};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-    "{%32, %33, %34, %35}, b, p, 1, 1, 1;\n}"
-    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
-}
-template <u32 B_HI = SWIZZLE_128>
+// [12 more lines of those above, with other numbers]
 MLAF_DEV void wgmma_ss_t(float (&d)[32], u32 a, u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %34, 0;\nmov.b64 b, {%33, %35};\n"
-    "mov.b64 a, {%32, %36};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-    "a, b, p, 1, 1, 0, 1;\n}"
-    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-    : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
+// [11 more lines of those above, with other numbers]
 // [14 more lines of tests/golden/mla_decode/combine_values.cu]
 // [templates/mla_decode/lib/schedule.h]
 // [templates/mla_decode/lib/paging.h]
@@ -114,16 +56,12 @@ constexpr u32 LAST_HI = ROPE == 32 ? SWIZZLE_64 : SWIZZLE_128;
 struct shared_memory {
 // [5 more lines of templates/mla_decode/sm90_many.cu.in]
 };
-constexpr int KV_AT = AT(kv), Q_AT = AT(q), P_AT = AT(p), SUMS_AT = AT(sums), M_AT = AT(m), TOPS_AT = AT(tops);
-constexpr int FACTS_AT = AT(facts), FULL_AT = AT(full), EMPTY_AT = AT(empty), Q_FULL_AT = AT(q_full), Q_EMPTY_AT = AT(q_empty);
-constexpr int LAST_EMPTY_AT = AT(last_empty), CHECKED_AT = AT(checked), NEAR_END_AT = AT(near_end);
+// [3 more lines of templates/mla_decode/sm90_many.cu.in]
 static_assert(sizeof(shared_memory) == 215560 && BUFFER % 1024 == 0, "plans/sm90_many.lua counts otherwise");
 enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10 };
 
 MLAF_DEV char* memory() {
-  extern __shared__ __align__(1024) char all_memory[];
-  return all_memory;
-}
+// [3 more lines of templates/mla_decode/sm90_many.cu.in]
 
 #define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
 #define FIT_CUT 500
@@ -163,7 +101,6 @@ MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) 
   refuse(a, first, end, final ? -1 : (i64)blockIdx.y * a.total_q * H, threadIdx.x - 128, 256);
 // [15 more lines of templates/mla_decode/sm90_many/piece.h]
 
-
 constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || ROPE % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
 // [7 more lines of templates/mla_decode/sm90_many/load.h]
 
@@ -188,10 +125,7 @@ struct loader {
   }
 // [9 more lines of templates/mla_decode/sm90_many/load.h]
   for (u32 k = 0; next_piece(l.p.a, w, x); k++) {
-    load_piece(l, x, k, used);
-    if (!MANY) return;
-  }
-}
+// [4 more lines of templates/mla_decode/sm90_many/load.h]
 
 MLAF_DEV void load_q(const loader& l, int row) {
   if (l.lane < Q_SLICES)
@@ -201,37 +135,23 @@ MLAF_DEV void load_q(const loader& l, int row) {
 }
 
 static_assert(sizeof(facts) == 40, "gen/ops/mla_decode/plans/sm90_many.lua and finish() count so many bytes");
-MLAF_DEV void tell(facts* f, u32 k, const facts& x) {
-  f[0] = x;
-  f[2 + (k & 1)] = x;
-}
+// [4 more lines of templates/mla_decode/sm90_many/load.h]
 
 MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
   piece x;
   if (!next_piece(l.p.a, w, x)) {
-    if (l.lane == 0) {
-      f->blocks = -1;
-      load_last(l, -1);
-    }
+// [4 more lines of templates/mla_decode/sm90_many/load.h]
     return;
-  }
-  load_q(l, (int)x.row);
-  if (l.lane == 0) {
-    tell(f, 0, facts_of(l.p.a, x, false));
+// [4 more lines of templates/mla_decode/sm90_many/load.h]
     load_last(l, (int)x.row);
   }
   const bool bad = check_pages(l.p.a, x, l.lane);
-  if (l.lane == 0) {
-    if (bad) f[2].bad = 1;
-    barrier_arrive(l.shared + CHECKED_AT);
-  }
+// [4 more lines of templates/mla_decode/sm90_many/load.h]
   if (!MANY) return;
 // [6 more lines of templates/mla_decode/sm90_many/load.h]
       const bool bad = check_pages(l.p.a, x, l.lane);
       if (l.lane == 0) f[1] = facts_of(l.p.a, x, bad);
-    }
-    barrier_wait(l.shared + NEAR_END_AT, k & 1);
-    __syncwarp();
+// [3 more lines of templates/mla_decode/sm90_many/load.h]
     if (row >= 0 && l.lane < ALL) fetch_box(&l.p.maps[MAP_Q], 64 * l.lane, row);
     barrier_wait(l.shared + Q_EMPTY_AT, k & 1);
 // [10 more lines of templates/mla_decode/sm90_many/load.h]
@@ -265,10 +185,7 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, int wg, ro
   const u32 sums = c.shared + SUMS_AT; // [warpgroup][row]
 // [9 more lines of templates/mla_decode/sm90_many/finish.h]
   float by[2];
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-    const int row = row0 + 8 * h;
-    const float sum = known(copy, BAD_OF) ? not_a_number() : r.sum[h] + load_4(sums + 4 * (64 * (1 - wg) + row));
+// [4 more lines of templates/mla_decode/sm90_many/finish.h]
     by[h] = sum == 0.0f ? 0.0f : 1.0f / sum; // no token seen: O = 0
 // [18 more lines of templates/mla_decode/sm90_many/finish.h]
 
@@ -282,13 +199,9 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared, int wg) {
     if (wg == 0) blocks_as_a(c, blocks, q_last, r, o, q_done);
     else blocks_as_b(c, blocks, q_last, r, o, q_done);
     c.forget();
-    c.used[0] += (blocks + 1) / 2;
-    c.used[1] += blocks / 2;
-    barrier_wait(shared + CHECKED_AT, k & 1);
+// [3 more lines of templates/mla_decode/sm90_many.cu.in]
     finish(c, a, k, wg, r, o);
-    if (!MANY) return;
-  }
-}
+// [3 more lines of templates/mla_decode/sm90_many.cu.in]
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_592931cf(const __grid_constant__ mlaf_decode_params p) {
   const u32 shared = shared_address(memory());
@@ -301,14 +214,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_5
   } else if (threadIdx.x == 64) {
     for (int i = 0; i < 5; i++) fetch_map(&p.maps[i]);
     barrier_init(shared + Q_FULL_AT, 1);
-    barrier_init(shared + Q_EMPTY_AT, 8);
-    barrier_init(shared + LAST_EMPTY_AT, 256);
-    barrier_init(shared + CHECKED_AT, 1);
-    barrier_init(shared + NEAR_END_AT, 1);
+// [4 more lines of templates/mla_decode/sm90_many.cu.in]
     barriers_ready();
-  }
-  __syncthreads();
-  if (PAIR == 2) cluster_sync();
+// [3 more lines of templates/mla_decode/sm90_many.cu.in]
   if (threadIdx.x >= 128 && threadIdx.x < 128 + SLICES && (int)blockIdx.z < p.a.batch)
     fetch_box(&p.maps[MAP_Q], 64 * (threadIdx.x - 128), load_past_l1(p.a.qo_indptr + blockIdx.z) * H + 64 * blockIdx.x);
   if (threadIdx.x >= 160 && threadIdx.x < 164 && (int)blockIdx.z < p.a.batch) { // page ids, a line holds 32
@@ -316,9 +224,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_5
     fetch_line(p.a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * (threadIdx.x - 160));
     if (threadIdx.x == 160) fetch_line(p.a.kv_last_page_lens + blockIdx.z);
   }
-  wait_for_previous_launch();
-  let_next_launch_start();
-  const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
+// [3 more lines of templates/mla_decode/sm90_many.cu.in]
   if (wg == 0) { // registers: 128 * 24 + 256 * 240 = 384 * 168
     const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0);
     const loader l = {p, shared, (int)(threadIdx.x & 31), warp};

@@ -1,20 +1,5 @@
 // Generated from templates/mla_decode/sm90_mid_gather.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_sm90_mid_gather_1e2e93bb
-// parameters:
-//   causal = 1
-//   dtype = bf16
-//   heads = 40
-//   page_size = 3
-//   q_len = 2
-//   rank = 512
-//   rope = 32
-//   rows = 80
-//   schedule = fitted
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_mid_gather target=sm_90a causal=1 dtype=bf16 heads=40 page_size=3 q_len=2 rank=512 rope=32 rows=80 schedule=fitted
-
-
 
 #define MLAF_BF16 1
 // [10 more lines of tests/golden/mla_decode/combine_warp.cu]
@@ -40,10 +25,7 @@ constexpr int BOX = 8192;
   u64 full[RING], empty[RING], q_full, q_empty, p_full, end[2]; // barriers
   int bad[RING]; // of each box: the number of the last tile with a bad page that began in it
 };
-constexpr int Q_AT = AT(q), P_AT = AT(p), REFS_AT = AT(refs), FACTORS_AT = AT(factors), RAISED_AT = AT(raised);
-constexpr int SCALES_AT = AT(scales);
-constexpr int SUMS_AT = AT(sums), INVERSE_AT = AT(inverse), FACTS_AT = AT(facts), BARS_AT = AT(full), BAD_AT = AT(bad);
-constexpr int Q_FULL = AT(q_full), Q_EMPTY = AT(q_empty), P_FULL = AT(p_full), END = AT(end);
+// [4 more lines of templates/mla_decode/sm90_mid.cu.in]
 constexpr int TABLES_AT = AT(tables);
 static_assert(sizeof(shared_memory) == 230160, "plans/sm90_mid.lua counts otherwise");
 constexpr int FACTORS_FULL = 4, P_EMPTY = 5, HALVES = 6, MATH = 384;
@@ -51,10 +33,7 @@ constexpr float LOWEST = -1e30f;
 
 // [templates/mla_decode/lib/narrow.h]
 template <int TransA>
-MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %42, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n80k16.f32.bf16.bf16 "
+// [4 more lines of tests/golden/mla_decode/sm90_few.cu, with other numbers]
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39}, "
       "%40, %41, p, 1, 1, %43, 0;\n}"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39])
@@ -68,19 +47,12 @@ MLAF_DEV float2 load_8(u32 at) {
 enum { REFUSED = 2 }; // of work's `bad`
 // [11 more lines of templates/mla_decode/sm90_few/work.h]
 };
-
-struct walk {
-  mlaf_part part;
+// [3 more lines of tests/golden/mla_decode/sm90_few.cu]
   mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
-  bool whole, done;
-};
-
-MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
+// [4 more lines of templates/mla_decode/sm90_few/work.h]
   at.done = (int)blockIdx.z >= a.batch;
   at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // in flight while the table is looked through
-  const int longest = fit_longest(&a);
-  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
-  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, longest);
+// [3 more lines of templates/mla_decode/sm90_few/work.h]
   const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && true;
   if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
   if (at.whole) return;
@@ -88,10 +60,7 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.part = fit_open(&a, PAGE, PART, parts);
   if (PART >= parts) at.part.request = a.batch;
 }
-
-MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
-  for (;;) {
-    int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
+// [4 more lines of tests/golden/mla_decode/sm90_few.cu]
     if (!at.whole) {
       mlaf_piece x;
       if (!fit_next(&a, PAGE, &at.part, &x)) return false;
@@ -123,8 +92,6 @@ constexpr bool KEEP = 0;
 template <typename F>
 // [11 more lines of templates/mla_decode/sm90_mid/gather.h]
 
-
-
 MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int warp) {
 // [10 more lines of templates/mla_decode/sm90_mid/gather.h]
     auto ask = [&](int t) {
@@ -143,9 +110,7 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int wa
       at.tile++;
 // [12 more lines of templates/mla_decode/sm90_mid.cu.in]
     if (more && k > 0 && lane == 0) fetch_q(p.a, w.row, w.rows);
-    barrier_wait(smem + Q_EMPTY, (k & 1) ^ 1);
-    if (lane == 0) {
-      *(facts*)(base + FACTS_AT + sizeof(facts) * (k & 1)) =
+// [3 more lines of templates/mla_decode/sm90_mid.cu.in]
           {more ? tiles_of(w) : -1, w.begin, w.end, w.tokens, w.n, w.row0, w.rows, w.bad, w.row, w.part};
       barrier_expect(smem + Q_FULL, more ? NB * N * 128 : 0);
       if (more)
@@ -174,9 +139,7 @@ MLAF_DEV void multiply_v(u32 smem, int half, const place& at, bool keeps, float 
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_gather_1e2e93bb(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ __align__(1024) char base[];
-  const u32 smem = shared_address(base);
-  if (threadIdx.x == 0)
-#pragma unroll
+// [3 more lines of templates/mla_decode/sm90_mid.cu.in]
     for (int s = 0; s < RING; s++) barrier_init(full_barrier(smem, s), 96);
   if (threadIdx.x == 32)
 // [8 more lines of templates/mla_decode/sm90_mid.cu.in]

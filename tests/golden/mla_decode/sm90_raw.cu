@@ -1,23 +1,5 @@
 // Generated from templates/mla_decode/sm90_raw.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_sm90_raw_74422367
-// parameters:
-//   cache = 3
-//   causal = 1
-//   cluster = 6
-//   dtype = bf16
-//   heads = 20
-//   load = rows
-//   page_size = 3
-//   q_len = 2
-//   rank = 512
-//   rope = 64
-//   rows = 16
-//   schedule = fitted
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_raw target=sm_90a cache=3 causal=1 cluster=6 dtype=bf16 heads=20 load=rows page_size=3 q_len=2 rank=512 rope=64 rows=16 schedule=fitted
-
-
 
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]
@@ -60,15 +42,11 @@ struct shared_memory { // from the first multiple of 1024 on
   float rows[N];                            // factors of scores
   int bad[RING]; // of each slot: the number of the last tile with a bad page
 };
-constexpr int Q_AT = AT(q), P_AT = AT(p), RAW_Q_AT = AT(raw_q), WARPS_AT = AT(warps), STATE_AT = AT(state), TOPS_AT = AT(tops);
-constexpr int BARS_AT = AT(full), ENDS_AT = AT(ends), MET_AT = AT(met), FULL_Q_AT = AT(full_q), EMPTY_Q_AT = AT(empty_q);
-constexpr int FACTS_AT = AT(facts), ROWS_AT = AT(rows), BAD_AT = AT(bad), FACTOR_AT = WARPS_AT + 64 * N;
+// [3 more lines of templates/mla_decode/sm90_raw.cu.in]
 static_assert(BAD_AT + 4 * RING + 1024 == 227800, "plans/sm90_raw.lua counts otherwise");
 constexpr int LAND_AT = 33024; // O that other blocks of the cluster send, in the place of the ring
 constexpr int SCORED = 6;                // named barriers: this warpgroup may wait for its next tile
-
-#define MEET_ROWS N
-#define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
+// [3 more lines of templates/mla_decode/sm90_raw.cu.in]
 #define FIT_CUT 1000
 // [templates/mla_decode/lib/fit.h]
 // [36 more lines of tests/golden/mla_decode/sm90_few.cu]
@@ -90,10 +68,7 @@ MLAF_DEV int place_of(int token) { return token * PITCH; }
 constexpr int STEP_8 = 8, STEP_16 = 2 * STEP_8 * PITCH; // from a position to that 8 behind it: tokens. 16: bytes
 
 struct facts {
-  work w;
-  place at;  // of its first tile
-  bool none; // there is no piece left
-};
+// [4 more lines of templates/mla_decode/sm90_raw.cu.in]
 static_assert(sizeof(facts) <= 80, "gen/ops/mla_decode/plans/sm90_raw.lua leaves too little room");
 MLAF_DEV facts& facts_of(char* base, int which) { return *(facts*)(base + FACTS_AT + which * 80); }
 
@@ -131,9 +106,7 @@ MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
 MLAF_DEV void announce(const mlaf_decode_args& a, char* base, u32 smem, int k, const work& w, const place& at, bool none) {
   const int bytes = none ? 0 : w.rows * Q_ROW;
   barrier_wait(smem + EMPTY_Q_AT, (k & 1) ^ 1);
-  if ((threadIdx.x & 31) == 0) {
-    facts_of(base, 0) = {w, at, none};
-    barrier_expect(smem + FULL_Q_AT, bytes);
+// [3 more lines of templates/mla_decode/sm90_raw.cu.in]
     if (bytes > 0) copy_bytes(smem + RAW_Q_AT, a.q + w.row * Q_ROW, bytes, smem + FULL_Q_AT);
   }
   __syncwarp();
@@ -161,11 +134,9 @@ struct token_scales {
 
 MLAF_DEV void scores(u32 at, u32 scales_at, u32 q, float (&s)[N / 2], token_scales& scales) {
   constexpr int STEPS = NV * 2, EACH = R / GROUPS; // of 16 columns in each of two groups; columns of a group
-  const int second = threadIdx.x % 32 / 16;
-  u32 x[AHEAD + 1][4], a[BUFFERS][2][4];
-  float part[GROUPS][N / 2];
-#pragma unroll
-// [8 more lines of templates/mla_decode/sm90_raw/products.h]
+// [4 more lines of templates/mla_decode/sm90_raw/products.h]
+  for (int k = 0; k < 4; k++) load_matrices(a[k / 2][k % 2], at + 16 * second + TOKEN - 128 + 32 * k);
+// [7 more lines of templates/mla_decode/sm90_raw/products.h]
     mma_bf16(s, a[k][0], q + (NV * Q_SLAB + 64 * k) / 16, k > 0);
     mma_bf16(s, a[k][1], q + (NV * Q_SLAB + 64 * k + 32) / 16, true);
     mma_commit();
@@ -179,10 +150,7 @@ MLAF_DEV void scores(u32 at, u32 scales_at, u32 q, float (&s)[N / 2], token_scal
 MLAF_DEV void multiply_v(u32 at, u32 p, float (&o)[NV][N / 2]) {
 // [22 more lines of templates/mla_decode/sm90_raw/products.h]
 constexpr float LIFT = 13.0f, SLACK = 2.0f, LOWEST = -1e30f;
-
-struct row_state {
-  float m[COLS], sum[COLS]; // reference; sum of P, of this thread's tokens only
-  float by[COLS];           // factors of scores
+// [4 more lines of templates/mla_decode/sm90_raw/softmax.h]
   float inverse[GROUPS];    // P is multiplied by a token's scale over a power of two that none exceeds, so that f16 has it
 };
 // [9 more lines of templates/mla_decode/sm90_raw/softmax.h]
@@ -237,10 +205,7 @@ MLAF_DEV void clear_rows(char* tile, int valid, int group) {
       raise(s, scales, r, o, (float*)(base + TOPS_AT) + 4 * (N + 4) * group, group);
       store_p(s, scales, r, sum, p_at);
       fence_async();
-      named_sync(1 + group, 128);
-    }
-#pragma unroll
-    for (int c = 0; c < COLS; c++) r.sum[c] += sum[c];
+// [4 more lines of templates/mla_decode/sm90_raw.cu.in]
     multiply_v(v_at + tile, operand(p_at), o);
 // [5 more lines of templates/mla_decode/sm90_raw.cu.in]
   for (int i = 0; i < NV; i++)
@@ -258,10 +223,7 @@ MLAF_DEV void clear_rows(char* tile, int valid, int group) {
   float factor[COLS];
 // [89 more lines of templates/mla_decode/sm90_few/ends.h]
 MLAF_DEV int thread_now() {
-  int x;
-  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
-  return x;
-}
+// [4 more lines of templates/mla_decode/sm90_raw.cu.in]
 MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, const row_state& r,
 // [12 more lines of templates/mla_decode/sm90_few/last.h]
     auto unit = [&](int k) { return (first + k) * T + thread_now(); };
@@ -286,10 +248,7 @@ MLAF_DEV void cluster_meet() {
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_raw_74422367(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ char raw[];
-  char* const base = raw + (-shared_address(raw) & 1023);
-  const u32 smem = shared_address(base);
-  const int group = __shfl_sync(~0u, (int)threadIdx.x / 128, 0), cta_id = C > 1 ? cta_in_cluster() : 0;
-  if (group == W) {
+// [4 more lines of templates/mla_decode/sm90_raw.cu.in]
     asm volatile("setmaxnreg.dec.sync.aligned.u32 88;");
     make_barriers(base, smem, threadIdx.x - MATH);
 // [6 more lines of templates/mla_decode/sm90_raw.cu.in]

@@ -1,22 +1,5 @@
 // Generated from templates/mla_decode/sm90_raw_mid.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_sm90_raw_mid_68780874
-// parameters:
-//   cache = 3
-//   causal = 1
-//   dtype = bf16
-//   heads = 20
-//   load = pages
-//   page_size = 16
-//   q_len = 2
-//   rank = 512
-//   rope = 64
-//   rows = 48
-//   schedule = splits
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_raw_mid target=sm_90a cache=3 causal=1 dtype=bf16 heads=20 load=pages page_size=16 q_len=2 rank=512 rope=64 rows=48 schedule=splits
-
-
 
 #define MLAF_BF16 1
 // [38 more lines of tests/golden/mla_decode/sm90_raw.cu]
@@ -40,31 +23,22 @@ constexpr int PS = 2; // places of P
 struct shared_memory {
   char q[55296], p[PS][128 * N]; // swizzled
   char scales[PS][GROUPS][128]; // of a tile's tokens, in f16
-  char ring[RING][TILE];
-  float refs[N], factors[PS][N], rows[N]; // m of each row; what O is multiplied by; factors of scores
-  float sums[4][N], inverse[N];           // by warp: maxima of a tile, at the end sums; 1 over the sum of them
+// [3 more lines of templates/mla_decode/sm90_raw_mid.cu.in]
   u64 full[RING], empty[RING], full_q, empty_q, p_full[PS], p_empty[PS], end; // barriers
   __align__(16) char facts[80];
   int raised[PS], bad[RING]; // 1: O is to be multiplied; of each slot: the number of the last tile with a bad page
 };
-constexpr int Q_AT = AT(q), P_AT = AT(p), RING_AT = AT(ring), REFS_AT = AT(refs), FACTORS_AT = AT(factors);
-constexpr int ROWS_AT = AT(rows), SUMS_AT = AT(sums), INVERSE_AT = AT(inverse), RAISED_AT = AT(raised);
-constexpr int BARS_AT = AT(full), FULL_Q_AT = AT(full_q), BAD_AT = AT(bad);
-constexpr int EMPTY_Q_AT = AT(empty_q), P_FULL_AT = AT(p_full), P_EMPTY_AT = AT(p_empty), END_AT = AT(end), FACTS_AT = AT(facts);
+// [4 more lines of templates/mla_decode/sm90_raw_mid.cu.in]
 constexpr int SCALES_AT = AT(scales);
 static_assert(sizeof(shared_memory) == 196512, "plans/sm90_raw_mid.lua counts otherwise");
 constexpr int Q_READY = 4, BEGUN = 5, MADE = 6;
-
 
 template <typename T>
 // [41 more lines of tests/golden/mla_decode/sm90_mid.cu]
   at.whole = true;
   at.mine = schedule_entry(&a, blockIdx.z);
 }
-
-MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
-  for (;;) {
-    int request = blockIdx.z, q_begin, q_tokens, first_page, slot;
+// [4 more lines of tests/golden/mla_decode/sm90_few.cu]
     {
 // [10 more lines of tests/golden/mla_decode/sm90_mid.cu]
       slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
@@ -81,11 +55,7 @@ MLAF_DEV int token_at(int position) { return position; }
 static_assert(sizeof(facts) <= 80, "gen/ops/mla_decode/plans/sm90_raw_mid.lua leaves too little room");
 
 // [2^14, 2^15), since f16 keeps what is 2^-29 of that exactly where it has room for Q's 16 bits. Rows of 128 bytes, swizzled, a
-constexpr int Q_ROW = 2 * (R + ROPE), Q_BLOCKS = (R + ROPE) / 16; // of 16 columns
-constexpr int Q_THREADS = N <= 8 ? 32 : N <= 16 ? 16 : 4, Q_EACH = (Q_BLOCKS + Q_THREADS - 1) / Q_THREADS; // of a row
-
-MLAF_DEV float larger_of(u32 x, float than) { return fmaxf(than, fmaxf(fabsf(unpack_lo(x)), fabsf(unpack_hi(x)))); }
-// [5 more lines of templates/mla_decode/sm90_raw/query.h]
+// [5 more lines of tests/golden/mla_decode/sm90_raw.cu, with other numbers]
 
 MLAF_DEV void take_q(char* base, const char* q, int rows, float scale) {
   const int n = threadIdx.x / Q_THREADS, first = threadIdx.x % Q_THREADS, second = first / 4 % 2;
@@ -104,30 +74,21 @@ MLAF_DEV void copy_bytes(u32 to, const char* from, int bytes, u32 barrier) {
       bring(a, smem + RING_AT + TILE * at.slot + warp * (TILE / 4), row, smaller(rows, 16), full, joined);
       advance(at, 1);
       at.tile++;
-    }
-  }
-}
+// [3 more lines of tests/golden/mla_decode/sm90_mid.cu]
 
 // [templates/mla_decode/sm90_raw/bytes.h]
-MLAF_DEV void mma_f16(float (&d)[N / 2], const u32 (&a)[4], u32 b, bool add) {
-  asm volatile(
-      "{\n.reg .pred p;\n.reg .b64 b;\nsetp.ne.b32 p, %29, 0;\nmov.b64 b, {%28, %30};\n"
+// [3 more lines of tests/golden/mla_decode/sm90_raw.cu, with other numbers]
       "wgmma.mma_async.sync.aligned.m64n48k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23}, {%24, %25, %26, %27}, b, p, 1, 1, 0;\n}"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((u32)add), "n"(64 | 1u << 30));
-}
-MLAF_DEV void mma_bf16(float (&d)[N / 2], const u32 (&a)[4], u32 b, bool add) {
-  asm volatile(
+// [3 more lines of tests/golden/mla_decode/sm90_raw.cu]
       "{\n.reg .pred p;\n.reg .b64 b;\nsetp.ne.b32 p, %29, 0;\nmov.b64 b, {%28, %30};\n"
       "wgmma.mma_async.sync.aligned.m64n48k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23}, {%24, %25, %26, %27}, b, p, 1, 1, 0;\n}"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((u32)add), "n"(64 | 1u << 30));
 // [8 more lines of templates/mla_decode/sm90_raw/mma.h]
 MLAF_DEV float2 load_8(u32 at) {
-  float2 x;
-  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(at) : "memory");
-  return x;
-}
+// [4 more lines of templates/mla_decode/sm90_raw_mid.cu.in]
 
 // [templates/mla_decode/sm90_raw_mid/thread_now.h]
 
@@ -135,9 +96,7 @@ typedef float2 of_rows[N / 8];
 // [10 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
 struct token_units {
-  float inverse[2], log2[2]; // of the thread's two tokens: 1 over the unit, and the logarithm of that
-};
-constexpr float UNIT_LEAST = 0x1p-50f; // that a largest scale counts as
+// [3 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
 MLAF_DEV void store_p(const float (&x)[N / 2], const token_units& units, of_rows& sum, u32 p) {
 #pragma unroll
@@ -168,10 +127,7 @@ MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2], token_units& 
     mma_commit();
 // [25 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
   }
-}
-
-MLAF_DEV void clear_rows(char* tile, int valid) {
-  for (int i = valid * (TOKEN / 16) + (int)threadIdx.x % 128; i < 64 * (TOKEN / 16); i += 128)
+// [4 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
     *(uint4*)(tile + place_of(i / (TOKEN / 16)) + i % (TOKEN / 16) * 16) = make_uint4(0, 0, 0, 0);
   named_sync(1, 128);
 // [35 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
@@ -183,19 +139,14 @@ MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const work& w, co
 // [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
 MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  const u32 q = operand(smem + Q_AT), k_at = smem + RING_AT + place_of(token_at(16 * warp + lane % 16));
-  const u32 p_at = smem + P_AT + lane / 16 * 1024 + lane % 8 * 128 + ((2 * warp + lane / 8 % 2 ^ lane % 8) << 4);
-  const int own_token = token_at(16 * warp + lane / 4); // and STEP_8 behind it
+// [4 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
   const work& w = ((const facts*)(base + FACTS_AT))->w;
   place at = {0, 0, 1};
 #pragma unroll 1
 // [5 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
     bool poisoned = w.bad;
     of_rows sum;
-#pragma unroll
-    for (int j = 0; j < N / 8; j++) sum[j] = make_float2(0.0f, 0.0f);
-    if (threadIdx.x % 128 < N) store_4(smem + REFS_AT + 4 * (threadIdx.x % 128), LOWEST);
+// [3 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
     named_sync(Q_READY, MATH);
 #pragma unroll 1
     for (int token0 = w.begin; token0 < end; token0 += 64) {
@@ -207,9 +158,7 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       token_units units;
       scores(k_at + TILE * at.slot, q, scales, s, units);
       of_rows by, m;
-      load_rows(by, smem + ROWS_AT);
-      load_rows(m, smem + REFS_AT);
-      const int bad = load_s32(smem + BAD_AT + 4 * at.slot);
+// [3 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 #pragma unroll
       for (int c = 0; c < N / 2; c++) s[c] = fmaf(s[c], c % 2 ? by[c / 4].y : by[c / 4].x, -units.log2[c / 2 % 2]);
       poisoned |= bad == at.tile; // a page id that is none
@@ -218,10 +167,7 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
 // [6 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
       store_p(x, units, sum, p_at + i % PS * (128 * N));
       fence_async();
-      __syncwarp();
-      barrier_arrive_if(lane == 0, smem + P_FULL_AT + i % PS * 8);
-      advance(at, 1);
-      at.tile++;
+// [4 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
     }
 // [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
@@ -252,27 +198,20 @@ MLAF_DEV void multiply_v(u32 at, u32 p, u32 scales, float (&o)[HALF][N / 2], May
   const work& w = ((const facts*)(base + FACTS_AT))->w;
   place at = {0, 0, 1};
 #pragma unroll 1
-  for (u32 k = 0;; k++) {
-    barrier_wait(smem + FULL_Q_AT, k & 1);
-    if (((const facts*)(base + FACTS_AT))->none) return;
+// [3 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
     refuse_request(a, w.bad, w.part, threadIdx.x, VALUES);
     take_q(base, a.q + w.row * Q_ROW, w.rows, scale);
     fence_async();
 // [7 more lines of templates/mla_decode/sm90_raw_mid/values.h]
     for (int left = tiles_of(w); left > 0; left--) {
-      const u32 i = at.tile - 1; // P's number
-      barrier_wait(smem + P_FULL_AT + i % PS * 8, i / PS & 1);
-      if (load_s32(smem + RAISED_AT + i % PS * 4)) rescale(smem + FACTORS_AT + i % PS * (4 * N), o);
+// [3 more lines of templates/mla_decode/sm90_raw_mid/values.h]
       auto may_begin = [] {};
       const u32 scales = smem + SCALES_AT + i % PS * (128 * GROUPS) + 256 * G + lane % 4 * 4;
       multiply_v(v_at + TILE * at.slot, operand(smem + P_AT + i % PS * (128 * N)), scales, o, may_begin);
       barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
 // [5 more lines of templates/mla_decode/sm90_raw_mid/values.h]
     if (w.part < 0) write_o<G>(a, w, base, smem, o);
-    else write_partial<G>(a, w, smem, o);
-    barrier_arrive(smem + EMPTY_Q_AT);
-  }
-}
+// [4 more lines of templates/mla_decode/sm90_raw_mid/values.h]
 
 MLAF_DEV void make_barriers(char* base, u32 smem, int thread) {
   if (thread < RING) {

@@ -1,15 +1,5 @@
 // Generated from templates/mla_decode/sm90_small_rank.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_sm90_small_rank_479c91ac
-// parameters:
-//   causal = 1
-//   dtype = f16
-//   heads = 40
-// [5 more lines of tests/golden/mla_decode/sm90_many.cu]
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_small_rank target=sm_90a causal=1 dtype=f16 heads=40 page_size=16 q_len=3 rank=256 rope=32 schedule=fitted
-
-
 
 #define MLAF_BF16 0
 // [templates/lib/cuda.h]
@@ -18,12 +8,7 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_small_rank_4
     {1, 1, 1}, 11, 0, {}, 3,
     {{3, 64, 128, 128}, {1, 64, 16, 128}, {2, 32, 16, 64}}};
 struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_decode_params {
-  mlaf_decode_args a;
-  mlaf_tensor_map maps[3];
-};
+// [3 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
 // [templates/mla_decode/lib/narrow.h]
 // [templates/lib/hopper.h]
 // [10 more lines of tests/golden/mla_decode/sm90_many.cu]
@@ -40,26 +25,16 @@ MLAF_DEV void wgmma_rs_t(float (&d)[128], const u32 (&a)[4], u32 b, bool accumul
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
 // [6 more times the line above, with other numbers]
     "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
-    "{%128, %129, %130, %131}, b, p, 1, 1, 1;\n}"
-    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+// [3 more lines of tests/golden/mla_decode/sm90_many.cu, with other numbers]
 // [13 more times the line above, with other numbers]
       "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
-    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
-}
-template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss_t(float (&d)[128], u32 a, u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %130, 0;\nmov.b64 b, {%129, %131};\n"
-    "mov.b64 a, {%128, %132};\n"
+// [7 more lines of tests/golden/mla_decode/sm90_many.cu, with other numbers]
     "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-// [6 more times the line above, with other numbers]
-    "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
+// [3 more lines of those above, with other numbers]
     "a, b, p, 1, 1, 0, 1;\n}"
-    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-// [13 more times the line above, with other numbers]
+// [3 more lines of tests/golden/mla_decode/sm90_many.cu]
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+// [11 more times the line above, with other numbers]
       "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
 // [19 more lines of tests/golden/mla_decode/sm90_many.cu]
@@ -92,10 +67,7 @@ struct ring {
 MLAF_DEV void load_q_rope(const math& c, const char* q, q_rope& to) {
   const int row = 64 * c.wg + 16 * c.warp + (c.lane >> 2), live = known(c.shared, N_OF) * H - ROWS * (int)blockIdx.x;
   const char* from = q + 2 * ((known_row(c.shared, ROW_OF) + row) * (R + ROPE) + R + 2 * (c.lane & 3));
-#pragma unroll
-  for (int i = 0; i < Q_ROPE_K; i++)
-#pragma unroll
-    for (int k = 0; k < 4; k++)
+// [4 more lines of templates/mla_decode/q/rope_fragments.h]
       to[i][k] = row + 8 * (k & 1) < live ? *(const u32*)(from + 2 * (8 * (k & 1) * (R + ROPE) + 16 * i + 8 * (k >> 1))) : 0;
 }
 
@@ -114,15 +86,11 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_small_
     for (int i = 0; i < BUFFERS; i++) {
 // [9 more lines of templates/mla_decode/sm90_small_rank.cu.in]
   __syncthreads();
-  wait_for_previous_launch();
-  let_next_launch_start();
-  const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
+// [3 more lines of templates/mla_decode/sm90_small_rank.cu.in]
   if (wg == 0) { // registers: 128 * 40 + 256 * 232 = 384 * 168
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0), lane = threadIdx.x & 31;
-    if (warp == LOADERS) load_queries(p, shared, lane, (facts*)(memory() + FACTS_AT));
-    else load_cache(p, shared, lane, warp);
-  } else {
+// [3 more lines of templates/mla_decode/sm90_small_rank.cu.in]
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     work_on_pieces(p, shared, wg - 1);
   }

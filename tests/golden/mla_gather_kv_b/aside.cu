@@ -1,17 +1,5 @@
 // Generated from templates/mla_gather_kv_b/aside.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_gather_kv_b_aside_a741bb92
-// parameters:
-//   dtype = bf16
-//   heads = 16
-//   layout = paged
-//   rank = 512
-//   rope = 64
-//   rotate = 1
-//   rows = 8
 // regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/aside target=sm_90a dtype=bf16 heads=16 layout=paged rank=512 rope=64 rotate=1 rows=8
-
 
 #define MLAF_BF16 1
 constexpr int LANES = 32;
@@ -19,24 +7,18 @@ constexpr int LANES = 32;
 struct mlaf_gather_kv_b_kernel_args {
 // [25 more lines of templates/mla_gather_kv_b/lib/args.h]
 struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [3 more lines of templates/lib/projection/launch.h]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_gather_kv_b_aside_a741bb92_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     17, 0, 0, {0, 0}, 0, {}};
 
 MLAF_DEV float half_value(unsigned short x) {
-  float y;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
-  return y;
-}
+// [4 more lines of templates/mla_gather_kv_b/aside.cu.in]
 constexpr int H = 16, N = 8, OUT = 16; // the products' outputs are not written here
 constexpr int R = 512, ROPE = 64, THREADS = 256, TOKENS = 8;
 
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
 // [21 more lines of tests/golden/mla_gather_kv_b/mfma.hip]
-
 
 MLAF_DEV float tidy(float x) { return x == x ? x : not_a_number(); }
 // [7 more lines of tests/golden/mla_gather_kv_b/mfma.hip]
@@ -52,16 +34,12 @@ MLAF_DEV float tidy(float x) { return x == x ? x : not_a_number(); }
   const int first = ANGLES * c;
   const char* const at = a.rope_table + (position * 64 + first) * 4;
   float v[8], cosine[ANGLES], sine[ANGLES];
-  unpack(v, rope8(a, row, c, scale));
-#pragma unroll
-  for (int i = 0; i < ANGLES; i += 4) {
+// [3 more lines of templates/mla_gather_kv_b/lib/rows.h]
     const word4 x = load<word4>(at + 4 * i), y = load<word4>(at + 128 + 4 * i);
     cosine[i] = float_of(x.x), cosine[i + 1] = float_of(x.y), cosine[i + 2] = float_of(x.z), cosine[i + 3] = float_of(x.w);
 // [8 more lines of templates/mla_gather_kv_b/lib/rows.h]
   return pack(v);
-}
-
-MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
+// [3 more lines of templates/mla_gather_kv_b/lib/rows.h]
   const word4 x = turned8(a, t, row, c, scale);
   char* const to = a.k_pe + t * a.k_pe_token + 16 * c;
 // [16 more lines of templates/mla_gather_kv_b/lib/rows.h]

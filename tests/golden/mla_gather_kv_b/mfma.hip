@@ -1,21 +1,5 @@
 // Generated from templates/mla_gather_kv_b/mfma.hip.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx90a
-// symbol: mlaf_mla_gather_kv_b_mfma_3574fd2a
-// parameters:
-//   blocks = 1
-//   dtype = f16
-//   heads = 8
-//   layout = fp8_ds_mla
-//   nope = 192
-//   rank = 256
-//   rope = 64
-//   rotate = 0
-//   stages = 1
-//   vdim = 256
-//   waves = 2
 // regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/mfma target=gfx90a blocks=1 dtype=f16 heads=8 layout=fp8_ds_mla nope=192 rank=256 rope=64 rotate=0 stages=1 vdim=256 waves=2
-
 
 #define MLAF_BF16 0
 constexpr int LANES = 64;
@@ -30,9 +14,7 @@ struct mlaf_gather_kv_b_kernel_args {
 };
 static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "differs from runtime/ops/mla_gather_kv_b/launch.h");
 struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [3 more lines of templates/lib/projection/launch.h]
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_gather_kv_b_mfma_3574fd2a_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     0, 0, 0, {0, 0}, 0, {}};
@@ -49,9 +31,7 @@ constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
   if ((u64)page >= (u64)a.num_pages) return NO_ROW;
   return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * a.cache_row;
 }
-
-MLAF_DEV float decode1(u32 code) {
-  const unsigned short half = (unsigned short)((code & 0x7fu) << 7 | (code & 0x80u) << 8);
+// [3 more lines of templates/mla_gather_kv_b/lib/rows.h]
   const float x = half_value(half) * 256.0f;
   return (code & 0x7fu) == 0x7fu ? not_a_number() : x;
 }
@@ -64,13 +44,9 @@ MLAF_DEV word4 latent8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
 
 MLAF_DEV float scale_behind(const mlaf_gather_kv_b_kernel_args& a) {
   return 1.0f;
-}
-
-MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, float scale) {
-  if (row < 0) return nan8();
+// [4 more lines of templates/mla_gather_kv_b/lib/rows.h]
   return load<word4>(a.cache + row + R + 16 + 16 * c);
 }
-
 
 MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
   const word4 x = rope8(a, row, c, scale);

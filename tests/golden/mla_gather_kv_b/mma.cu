@@ -1,22 +1,5 @@
 // Generated from templates/mla_gather_kv_b/mma.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_gather_kv_b_mma_781bf981
-// parameters:
-//   across = 4
-//   cols = 128
-//   dtype = bf16
-//   heads = 8
-//   layout = fp8_ds_mla
-//   nope = 192
-//   rank = 512
-//   rope = 64
-//   rotate = 0
-//   rows = 64
-//   stages = 4
-//   vdim = 256
 // regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/mma target=sm_90a across=4 cols=128 dtype=bf16 heads=8 layout=fp8_ds_mla nope=192 rank=512 rope=64 rotate=0 rows=64 stages=4 vdim=256
-
 
 #define MLAF_BF16 1
 // [39 more lines of tests/golden/mla_gather_kv_b/aside.cu]

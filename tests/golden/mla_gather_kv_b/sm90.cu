@@ -1,19 +1,5 @@
 // Generated from templates/mla_gather_kv_b/sm90.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_gather_kv_b_sm90_4e5cee55
-// parameters:
-//   cluster = 2
-//   dtype = bf16
-//   heads = 128
-//   layout = paged
-//   nope = 128
-//   rank = 512
-//   rope = 64
-//   rotate = 0
-//   vdim = 128
 // regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/sm90 target=sm_90a cluster=2 dtype=bf16 heads=128 layout=paged nope=128 rank=512 rope=64 rotate=0 vdim=128
-
 
 #define MLAF_BF16 1
 // [61 more lines of tests/golden/mla_gather_kv_b/aside.cu]
@@ -27,48 +13,30 @@ struct __align__(64) mlaf_tensor_map {
 // [templates/lib/hopper.h]
 // [6 more lines of tests/golden/mla_decode/combine_values.cu]
 MLAF_DEV void wgmma_rs(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %69, 0;\nmov.b64 b, {%68, %70};\n"
-    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+// [4 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
     "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-    "{%64, %65, %66, %67}, b, p, 1, 1, 0;\n}"
-    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+// [3 more lines of tests/golden/mla_decode/sm90_many.cu, with other numbers]
 // [6 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
       "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
-}
-template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss(float (&d)[64], u32 a, u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %66, 0;\nmov.b64 b, {%65, %67};\n"
-    "mov.b64 a, {%64, %68};\n"
-    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+// [9 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
     "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
     "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-    "a, b, p, 1, 1, 0, 0;\n}"
-    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-// [6 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
+// [3 more lines of tests/golden/mla_decode/sm90_small_rank.cu, with other numbers]
+// [3 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
       "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
 // [13 more lines of tests/golden/mla_decode/combine_values.cu]
 
 MLAF_DEV float half_value(unsigned short x) {
-  float y;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
-  return y;
-}
+// [4 more lines of templates/mla_gather_kv_b/sm90.cu.in]
 constexpr int H = 128, N = 128, OUT = 256, R = 512, ROPE = 64;
 constexpr int TOKENS = 128, COLS = 128, OF_HEAD = OUT / COLS, TILES = H * OF_HEAD, SLABS = R / 64;
 constexpr int STAGES = 6, CLUSTER = 2, SLAB = TOKENS * 128, STEP = COLS * 128, MATH = 256, WG_WARPS = 4;
 
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
 // [42 more lines of tests/golden/mla_gather_kv_b/aside.cu]
-
 
 MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
 // [18 more lines of tests/golden/mla_gather_kv_b/mfma.hip]

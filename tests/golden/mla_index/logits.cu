@@ -1,29 +1,19 @@
 // Generated from templates/mla_index/logits.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_index_logits_7e40ad98
-// parameters:
-//   heads = 64
-//   part = 2048
-//   threads = 128
 // regenerate: lua5.4 gen/cli.lua render mla_index/logits target=sm_90a heads=64 part=2048 threads=128
-
 
 #define MLAF_BF16 0
 // [39 more lines of tests/golden/mla_append/rows.cu]
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
 // [5 more lines of tests/golden/mla_dequant/rows.cu]
   u32 x;
-  asm volatile("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(x) : "h"((unsigned short)(codes >> 16 * PAIR)));
-  return x;
-}
-// [15 more lines of tests/golden/mla_dequant/rows.cu]
+// [3 more lines of templates/lib/e4m3.h]
+
+template <int PAIR>
+// [13 more lines of tests/golden/mla_dequant/rows.cu]
 // [templates/lib/mma.h]
 // [templates/mla_index/lib/args.h]
 struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [3 more lines of templates/lib/projection/launch.h]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_index_logits_7e40ad98_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     1, 0, 0, {0, 0}, 0, {}};
@@ -36,10 +26,7 @@ struct shared_part {
 MLAF_DEV u32 word_of(word4 x, int i) { return i == 0 ? x.x : i == 1 ? x.y : i == 2 ? x.z : x.w; }
 // [32 more lines of templates/mla_index/logits.cu.in]
     }
-}
-
-MLAF_DEV void add_heads(float (&sum)[TILES][ROWS], const operand (&k)[TILES][8], const shared_part& s, int head, int lane) {
-  float d[TILES][4] = {};
+// [4 more lines of templates/mla_index/logits.cu.in]
   const char* queries = s.queries + (head + lane_head(lane)) * PITCH + 32 * group_of(lane);
 // [7 more lines of templates/mla_index/logits.cu.in]
     }

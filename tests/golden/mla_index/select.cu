@@ -1,19 +1,10 @@
 // Generated from templates/mla_index/select.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_index_select_348ed8c9
-// parameters:
-//   threads = 1024
 // regenerate: lua5.4 gen/cli.lua render mla_index/select target=gfx942 threads=1024
-
 
 #define MLAF_BF16 0
 // [38 more lines of tests/golden/mla_gather_kv_b/mfma.hip]
 // [templates/mla_index/lib/args.h]
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [4 more lines of tests/golden/mla_index/logits.cu]
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_index_select_348ed8c9_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     0, 0, 0, {0, 0}, 0, {}};

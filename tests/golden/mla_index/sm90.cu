@@ -1,13 +1,5 @@
 // Generated from templates/mla_index/sm90.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_index_sm90_b784bdfa
-// parameters:
-//   groups = 2
-//   heads = 64
-//   part = 2048
 // regenerate: lua5.4 gen/cli.lua render mla_index/sm90 target=sm_90a groups=2 heads=64 part=2048
-
 
 #define MLAF_BF16 0
 // [64 more lines of tests/golden/mla_index/logits.cu]
@@ -18,10 +10,7 @@ constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
 MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 // [10 more lines of templates/lib/wgmma.h]
 // [templates/mla_index/lib/args.h]
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [4 more lines of tests/golden/mla_index/logits.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_index_sm90_b784bdfa_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 84416, {1, 1, 1},
     1, 0, 0, {0, 0}, 0, {}};

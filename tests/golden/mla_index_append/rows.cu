@@ -1,15 +1,5 @@
 // Generated from templates/mla_index_append/rows.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_index_append_rows_b3ce39a2
-// parameters:
-//   dtype = bf16
-//   hadamard = 0
-//   heads = 64
-//   style = halves
-//   threads = 64
 // regenerate: lua5.4 gen/cli.lua render mla_index_append/rows target=sm_90a dtype=bf16 hadamard=0 heads=64 style=halves threads=64
-
 
 #define MLAF_BF16 1
 // [39 more lines of tests/golden/mla_gather_kv_b/aside.cu]
@@ -17,16 +7,11 @@ MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
 // [26 more lines of templates/mla_append/lib/machine.h]
 // [templates/mla_index_append/lib/args.h]
 struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [3 more lines of templates/lib/launch_wave.h]
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_index_append_rows_b3ce39a2_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 1, 0, 0, {0, 0}, 0, {}};
 MLAF_DEV u32 encode2(float lo, float hi) {
-  unsigned short y;
-  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(y) : "f"(hi), "f"(lo));
-  return y;
-}
+// [4 more lines of templates/mla_append/lib/fp8.h]
 MLAF_DEV word2 encode(const float (&v)[8]) {
 // [13 more lines of templates/mla_append/lib/fp8.h]
 

@@ -1,23 +1,10 @@
 // Generated from templates/mla_merge_parts/rows.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_merge_parts_rows_ee06047a
-// parameters:
-//   depth = 2
-//   dtype = bf16
-//   heads = 16
-//   parts = 4
-//   threads = 128
-//   vdim = 512
 // regenerate: lua5.4 gen/cli.lua render mla_merge_parts/rows target=sm_90a depth=2 dtype=bf16 heads=16 parts=4 threads=128 vdim=512
-
 
 #define MLAF_BF16 1
 // [39 more lines of tests/golden/mla_gather_kv_b/aside.cu]
 struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [3 more lines of templates/lib/projection/launch.h]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_merge_parts_rows_ee06047a_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     1, 0, 0, {0, 0}, 0, {}};

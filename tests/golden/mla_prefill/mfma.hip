@@ -1,23 +1,10 @@
 // Generated from templates/mla_prefill/mfma_invariant.hip.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_prefill_mfma_invariant_e8fcab9c
-// parameters:
-//   causal = 1
-//   dtype = bf16
-//   heads = 16
-//   keys = 32
-//   nope = 128
-//   rope = 64
-//   stages = 2
-//   vdim = 128
-//   waves = 4
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/mfma_invariant target=gfx942 causal=1 dtype=bf16 heads=16 keys=32 nope=128 rope=64 stages=2 vdim=128 waves=4
 
-
 #define MLAF_BF16 1
-#define MLAF_CVT_BF16 0
-// [7 more lines of tests/golden/mla_prefill/mfma_asm.hip]
+// [3 more lines of tests/golden/mla_decode/combine_wave.hip]
+// [templates/mla_prefill/lib/args.h]
+// [4 more lines of tests/golden/mla_prefill/mfma_asm.hip]
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_prefill_mfma_invariant_e8fcab9c_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 0, 0, 0, {0, 0}, 0, {}};
 
@@ -30,9 +17,7 @@ constexpr int WIDE = V_PADDED % 128 == 0 ? 4 : 2, GROUPS = V_PADDED / (32 * WIDE
 constexpr int LAST = V - 32 * WIDE * (GROUPS - 1); // columns of V in the last group
 constexpr i64 HEADS_BYTES = 0, KEY_BYTES = 1;
 constexpr float LEAST = -3.402823466e38f; // of maxima: no inf - inf arises
-MLAF_DEV int load_length(const int* at) { return *(const MLAF_GLOBAL int*)(u64)at; }
-MLAF_DEV int lanes_true(bool x) { return __builtin_popcountll(__builtin_amdgcn_ballot_w64(x)); }
-MLAF_DEV int same_in_all(int x) { return uniform(x); }
+// [3 more lines of templates/mla_prefill/mfma.hip.in]
 // [templates/mla_prefill/lib/tiles.h]
 
 typedef float f32x16 __attribute__((ext_vector_type(16)));
@@ -48,16 +33,11 @@ struct source {
 // [14 more lines of templates/mla_prefill/mfma.hip.in]
     char* const to = lds + (c < QK / 8 ? row * PITCH_K + 16 * c : KEYS * PITCH_K + row * PITCH_V + 16 * (c - QK / 8));
     if (CHUNKS % THREADS == 0 || i < CHUNKS) *(u32x4*)to = x[k];
-  }
-}
-
-typedef f32x16 o_blocks[GROUPS][WIDE];
+// [4 more lines of templates/mla_prefill/mfma.hip.in]
 
 MLAF_DEV void multiply_qk(const char* k, const u32x4 (&q)[QK / 16], int lane, f32x16 (&s)[BLOCKS]) {
   const char* const at = k + (lane & 31) * PITCH_K + 16 * (lane >> 5);
-#pragma unroll
-  for (int b = 0; b < BLOCKS; b++) s[b] = f32x16{};
-#pragma unroll
+// [3 more lines of templates/mla_prefill/mfma.hip.in]
   for (int f = 0; f < QK / 16; f++)
 #pragma unroll
 // [8 more lines of templates/mla_prefill/mfma.hip.in]
@@ -91,9 +71,7 @@ MLAF_DEV void softmax(f32x16 (&s)[BLOCKS], u32x2 (&p)[BLOCKS][4], float scale, i
 
 MLAF_DEV void finish(const mlaf_prefill_kernel_args& a, const tile& t, int row_at, int lane, row_state row, o_blocks& o) {
   const int r = row_at + (lane & 31), g = lane >> 5;
-  float total = row.sum + lane_xor(row.sum, lane, 32);
-  if (r >= t.rows) return;
-  if (t.bad) total = __builtin_nanf("");
+// [3 more lines of templates/mla_prefill/mfma.hip.in]
   const float scale = total == 0.0f ? 0.0f : 1.0f / total;
   if (a.lse && g == 0) {
     const float lse = ((row.top == LEAST ? 0.0f : row.top * a.scale_log2e) + log2_fast(total)) * LN_2;
@@ -108,9 +86,7 @@ mlaf_mla_prefill_mfma_invariant_e8fcab9c(mlaf_prefill_kernel_args a) {
 // [6 more lines of templates/mla_prefill/mfma.hip.in]
   u32x4 q[QK / 16];
   {
-    const int r = smaller(row_at + (lane & 31), t.rows - 1);
-    gptr at = global(a.q) + (t.row + r) * a.q_token + t.head * a.q_head + 16 * (lane >> 5);
-#pragma unroll
+// [3 more lines of templates/mla_prefill/mfma.hip.in]
     for (int f = 0; f < QK / 16; f++) q[f] = *(const MLAF_GLOBAL u32x4*)(at + 32 * f);
 // [18 more lines of templates/mla_prefill/mfma.hip.in]
         u32x2 p[BLOCKS][4];

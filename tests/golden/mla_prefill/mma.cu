@@ -1,22 +1,10 @@
 // Generated from templates/mla_prefill/mma_invariant.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_prefill_mma_invariant_cb385862
-// parameters:
-// [8 more lines of tests/golden/mla_prefill/mfma.hip]
-//   warps = 4
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/mma_invariant target=sm_90a causal=1 dtype=bf16 heads=16 keys=32 nope=128 rope=64 stages=2 vdim=128 warps=4
 
-
 #define MLAF_BF16 1
-// [templates/lib/cuda.h]
-// [templates/lib/cuda_number.h]
-// [templates/lib/mma.h]
-// [templates/mla_prefill/lib/args.h]
+// [4 more lines of tests/golden/mla_prefill/mma_fp8.cu]
 struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [3 more lines of templates/mla_prefill/lib/launch.h]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_mma_invariant_cb385862_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 68608, {0, 0, 0}, 1, 0, 0, {0, 0}, 0, {}};
 
@@ -26,9 +14,7 @@ constexpr int WARPS = 4, THREADS = 32 * WARPS, ROWS = 16 * WARPS, KEYS = 32, STA
 constexpr int PITCH_K = 2 * QK + 16, PITCH_V = 2 * V + 16; // bytes of a row in shared memory
 constexpr i64 HEADS_BYTES = 25165824, KEY_BYTES = 2 * (QK + V);
 MLAF_DEV int load_length(const int* at) { return *at; }
-MLAF_DEV int lanes_true(bool x) { return __popc(__ballot_sync(~0u, x)); }
-MLAF_DEV int same_in_all(int x) { return x; }
-// [templates/mla_prefill/lib/tiles.h]
+// [3 more lines of tests/golden/mla_prefill/mma_fp8.cu]
 
 constexpr int SLABS_K = (QK + 63) / 64, SLABS_V = (V + 63) / 64, ROWS_AT_ONCE = THREADS / 8;
 // [65 more lines of templates/mla_prefill/mma.cu.in]

@@ -1,30 +1,12 @@
 // Generated from templates/mla_prefill/mma_fp8.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_prefill_mma_fp8_db71ec8f
-// parameters:
-//   causal = 1
-//   dtype = bf16
-//   heads = 8
-//   inputs = 1
-//   keys = 32
-//   nope = 192
-//   rope = 64
-//   vdim = 256
-//   warps = 8
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/mma_fp8 target=sm_90a causal=1 dtype=bf16 heads=8 inputs=1 keys=32 nope=192 rope=64 vdim=256 warps=8
 
-
 #define MLAF_BF16 1
-// [templates/lib/cuda.h]
-// [templates/lib/cuda_number.h]
-// [templates/lib/mma.h]
+// [3 more lines of tests/golden/mla_decode/mma.cu]
 // [templates/mla_prefill/lib/args.h]
 // [templates/mla_prefill/lib/args_fp8.h]
 struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [3 more lines of templates/mla_prefill/lib/launch.h]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_mma_fp8_db71ec8f_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 52224, {0, 0, 0}, 17, 0, 0, {0, 0}, 0, {}};
 
@@ -35,9 +17,7 @@ constexpr int PART = 128; // columns of O that a warp makes; those behind V are 
 constexpr int PITCH_K = QK + 16, PITCH_V = 272; // bytes of a row in shared memory: an odd number of 16
 constexpr i64 HEADS_BYTES = 25165824, KEY_BYTES = QK + V;
 constexpr float UP = 8.0f; // weights are at most 256, of 448
-MLAF_DEV int load_length(const int* at) { return *at; }
-MLAF_DEV int lanes_true(bool x) { return __popc(__ballot_sync(~0u, x)); }
-MLAF_DEV int same_in_all(int x) { return x; }
+// [3 more lines of templates/mla_prefill/mma_fp8.cu.in]
 // [templates/mla_prefill/lib/tiles.h]
 
 MLAF_DEV u32 pack4(float x0, float x1, float x2, float x3) {

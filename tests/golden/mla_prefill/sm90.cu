@@ -1,37 +1,17 @@
 // Generated from templates/mla_prefill/sm90.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_prefill_sm90_c23faa89
-// parameters:
-//   causal = 1
-//   dtype = bf16
-//   heads = 16
-//   keys = 128
-//   nope = 128
-//   pair = 2
-//   room = 20
-//   rope = 64
-//   vdim = 128
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90 target=sm_90a causal=1 dtype=bf16 heads=16 keys=128 nope=128 pair=2 room=20 rope=64 vdim=128
-
 
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/mla_prefill/lib/args.h]
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [4 more lines of tests/golden/mla_prefill/mfma_asm.hip]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_sm90_c23faa89_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 229968, {2, 0, 0}, 3, 0, 0, {0, 0},
     4,
     {{1, 64, 64, 128}, {2, 64, 64, 128}, {4, 64, 64, 128}, {3, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_prefill_params {
-  mlaf_prefill_kernel_args a;
+// [4 more lines of templates/mla_prefill/lib/launch_maps.h]
   mlaf_tensor_map maps[4];
 };
 // [47 more lines of tests/golden/mla_gather_kv_b/sm90.cu]
@@ -48,9 +28,7 @@ MLAF_DEV void wgmma_ss_t(float (&d)[64], u32 a, u32 b, bool accumulate) {
     "a, b, p, 1, 1, 0, 1;\n}"
 // [7 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
       "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-    : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
-}
-template <u32 B_HI = SWIZZLE_128>
+// [3 more lines of tests/golden/mla_decode/sm90_many.cu, with other numbers]
 // [28 more lines of tests/golden/mla_decode/sm90_many.cu]
 
 MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -65,9 +43,7 @@ constexpr int TOLD = 6;
 constexpr int MAP_V = 2;
 constexpr i64 ROOM = 20971520, KEY_BYTES = 2 * (NOPE + V);
 MLAF_DEV int larger(int a, int b) { return a > b ? a : b; }
-MLAF_DEV int teams() { return gridDim.x / PAIR; } // of blocks that work on a tile together
-MLAF_DEV int team() { return blockIdx.x / PAIR; }
-constexpr int CREWS = 4 / PAIR; // of at most 33 teams each: lib/deal.h
+// [3 more lines of templates/mla_prefill/sm90.cu.in]
 // [templates/mla_prefill/lib/deal.h]
 struct shared_memory {
 // [9 more lines of templates/mla_prefill/sm90.cu.in]
@@ -86,10 +62,7 @@ MLAF_DEV int first_row(int wg, int cta) { return 64 * (wg ? 2 * PAIR - 1 - cta :
 // [39 more lines of templates/mla_prefill/lib/load.h]
     copy_box_once(shared + Q_AT + half * Q_HALF + 0, &p.maps[0], column + 0,
                   t.row + first_row(half, my_cta()), full);
-    copy_box_once(shared + Q_AT + half * Q_HALF + 8192, &p.maps[0], column + 64,
-                  t.row + first_row(half, my_cta()), full);
-    copy_box_once(shared + Q_AT + half * Q_HALF + 16384, &p.maps[0], column + 128,
-                  t.row + first_row(half, my_cta()), full);
+// [2 more times the 2 lines above, with other numbers]
 // [14 more lines of templates/mla_prefill/lib/load.h]
 
 MLAF_DEV void deal_tiles(const mlaf_prefill_kernel_args& a, u32 shared, int lane) {

@@ -1,18 +1,5 @@
 // Generated from templates/mla_prefill/sm90_fp8.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_prefill_sm90_fp8_2839f818
-// parameters:
-//   causal = 0
-//   dtype = f16
-//   heads = 3
-//   inputs = 1
-//   nope = 192
-//   room = 20
-//   rope = 64
-//   vdim = 128
 // regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90_fp8 target=sm_90a causal=0 dtype=f16 heads=3 inputs=1 nope=192 room=20 rope=64 vdim=128
-
 
 #define MLAF_BF16 0
 // [templates/lib/cuda.h]
@@ -27,9 +14,10 @@ struct __align__(64) mlaf_tensor_map {
 };
 static_assert(sizeof(mlaf_prefill_params) == 256 + 128 * 6, "differs from runtime/ops/mla_prefill/prepare.c");
 // [templates/lib/hopper.h]
+// [4 more lines of tests/golden/mla_decode/combine_values.cu]
 
-constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-// [15 more lines of templates/lib/wgmma.h]
+MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+// [10 more lines of templates/lib/wgmma.h]
 constexpr u32 SWIZZLE_32 = 16 | 3u << 30;
 template <u32 HI = SWIZZLE_128>
 MLAF_DEV void wgmma_bytes_rs(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
@@ -37,9 +25,7 @@ MLAF_DEV void wgmma_bytes_rs(float (&d)[64], const u32 (&a)[4], u32 b, bool accu
     "setp.ne.b32 p, %69, 0;\nmov.b64 b, {%68, %70};\n"
     "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+// [3 more lines of tests/golden/mla_gather_kv_b/sm90.cu]
     "{%64, %65, %66, %67}, b, p, 1, 1;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
 // [7 more lines of tests/golden/mla_gather_kv_b/sm90.cu]
@@ -52,41 +38,24 @@ MLAF_DEV void wgmma_bytes_ss(float (&d)[64], u32 a, u32 b, bool accumulate) {
     "mov.b64 a, {%64, %67};\n"
     "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+// [3 more lines of tests/golden/mla_gather_kv_b/sm90.cu]
     "a, b, p, 1, 1;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
 // [7 more lines of tests/golden/mla_gather_kv_b/sm90.cu]
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(HI));
 }
 template <u32 HI = SWIZZLE_128>
-MLAF_DEV void wgmma_bytes_rs(float (&d)[32], const u32 (&a)[4], u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %37, 0;\nmov.b64 b, {%36, %38};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+// [5 more lines of those above, with other numbers]
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
     "{%32, %33, %34, %35}, b, p, 1, 1;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+// [3 more lines of tests/golden/mla_decode/sm90_many.cu]
     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(HI));
-}
-template <u32 HI = SWIZZLE_128>
-MLAF_DEV void wgmma_bytes_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %34, 0;\nmov.b64 b, {%33, %35};\n"
-    "mov.b64 a, {%32, %35};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+// [8 more lines of those above, with other numbers]
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
     "a, b, p, 1, 1;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+// [3 more lines of tests/golden/mla_decode/sm90_many.cu]
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(HI));
 }
 
@@ -102,9 +71,7 @@ constexpr int MAP_V = 0;
 constexpr int SUM_ROUNDS = 16, TRANSPOSERS = 2;
 constexpr i64 ROOM = 20971520, KEY_BYTES = NOPE + V;
 constexpr int CREWS = 4; // of at most 33 blocks each: lib/deal.h
-MLAF_DEV int larger(int a, int b) { return a > b ? a : b; }
-MLAF_DEV int teams() { return (int)gridDim.x; }
-MLAF_DEV int team() { return (int)blockIdx.x; }
+// [3 more lines of templates/mla_prefill/sm90_fp8.cu.in]
 // [templates/mla_prefill/lib/deal.h]
 struct shared_memory {
 // [10 more lines of templates/mla_prefill/sm90_fp8.cu.in]
@@ -144,14 +111,14 @@ struct row_state {
 // [8 more lines of templates/mla_prefill/sm90_fp8.cu.in]
 
 // [templates/mla_prefill/lib/masks.h]
-
-MLAF_DEV void end_products(math& c, float (&o)[V / 2]) {
-// [98 more lines of templates/mla_prefill/sm90_fp8.cu.in]
+// [4 more lines of tests/golden/mla_prefill/sm90.cu]
+  give_back(c, V_EMPTY_AT + 8 * c.v.stage);
+// [95 more lines of templates/mla_prefill/sm90_fp8.cu.in]
 
 // [templates/mla_prefill/lib/rounds.h]
-
-MLAF_DEV bool half_of(const math& c, const tile& f) {
-// [110 more lines of templates/mla_prefill/sm90_fp8.cu.in]
+// [3 more lines of tests/golden/mla_prefill/sm90.cu]
+  return most - c.round * KEYS <= KEYS / 2;
+// [108 more lines of templates/mla_prefill/sm90_fp8.cu.in]
 
 MLAF_DEV float scale_at(const float* at) {
 // [8 more lines of tests/golden/mla_prefill/mma_fp8.cu]
@@ -161,7 +128,5 @@ MLAF_DEV void work_on_tiles(const mlaf_prefill_params& p, u32 shared, int wg) {
 
 extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_prefill_sm90_fp8_2839f818(const __grid_constant__ mlaf_prefill_params p) {
   const u32 shared = shared_address(memory());
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < 6; i++) fetch_map(&p.maps[i]);
-    for (int i = 0; i < STAGES; i++) {
+// [3 more lines of tests/golden/mla_prefill/sm90.cu, with other numbers]
 // [36 more lines of templates/mla_prefill/sm90_fp8.cu.in]

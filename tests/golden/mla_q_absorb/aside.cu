@@ -1,34 +1,18 @@
 // Generated from templates/mla_q_absorb/aside.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_absorb_aside_39632e6d
-// parameters:
-//   dtype = bf16
-//   nope = 128
-//   rank = 512
-//   rope = 64
-//   style = pairs
-//   threads = 128
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/aside target=sm_90a dtype=bf16 nope=128 rank=512 rope=64 style=pairs threads=128
 
 #define MLAF_BF16 1
 // [39 more lines of tests/golden/mla_gather_kv_b/aside.cu]
 // [templates/lib/projection/args.h]
 struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [3 more lines of templates/lib/projection/launch.h]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_aside_39632e6d_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     1, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 128, OUTER = 512, THREADS = 128, TOKENS = THREADS / 8;
 constexpr int ROPE = 64;
-constexpr int ITEM_CHUNKS = 1; // of 16 bytes
-constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
-constexpr int ANGLES = 4;      // of an item
-
-MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool narrow) {
+// [5 more lines of tests/golden/lib/projection/stay.hip, with other numbers]
 // [23 more lines of templates/lib/projection/turn.h]
 
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {

@@ -1,11 +1,4 @@
 // Generated from templates/mla_q_b/factors.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_b_factors_a178cbbe
-// parameters:
-//   dtype = bf16
-//   q_rank = 1536
-//   threads = 128
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/factors target=sm_90a dtype=bf16 q_rank=1536 threads=128
 
 #define MLAF_BF16 1

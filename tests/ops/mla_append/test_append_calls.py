@@ -247,7 +247,3 @@ class AppendTest(EmulatorTest):
         with self.assertRaisesRegex(mlaforge.MlafError, "q_out is float8_e4m3fn, must be bfloat16"):
             mlaforge.fused_qk_rope_concat_and_cache_mla(q, pe, ckv, kpe, cache, out, slots, None, None, slots, cos, cos, False, True,
                                                         ctx=self.ctx)
-
-
-if __name__ == "__main__":
-    unittest.main()

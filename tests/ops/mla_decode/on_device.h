@@ -1,22 +1,15 @@
 /* A context on an emulator with its compiler, its last message, and memory there; for tests of launches by index lists. */
 #pragma once
 
-#include <string.h>
-
 #include "mlaforge/mlaforge.h"
 #include "run/built.h"
+#include "said.h"
 
 static inline void *put(mlaf_ctx *ctx, const void *x, size_t bytes) {
   void *p = NULL;
   assert_int_equal(mlaf_mem_alloc(ctx, bytes ? bytes : 16, &p), MLAF_OK);
   if (x && bytes) assert_int_equal(mlaf_mem_write(ctx, p, x, bytes), MLAF_OK);
   return p;
-}
-
-static inline const char *said(mlaf_ctx *ctx) {
-  static char text[600];
-  mlaf_ctx_last_message(ctx, text, sizeof text);
-  return text;
 }
 
 static inline mlaf_ctx *open_on(const char *device) {

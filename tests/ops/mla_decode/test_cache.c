@@ -1,8 +1,4 @@
 /* 8-bit caches: the reference by its definition, data of cases, arguments, kernels on emulators, and mistakes in one. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "verdict.h"
 #include "op/numeric.h"
 #include "ops/mla_decode/data.h"
@@ -54,7 +50,7 @@ static void expect(double got, double want, const char *what, int code) {
   if (!(got == want || (isnan(got) && isnan(want)))) fail_msg("%s: code %#x is %g, want %g", what, code, got, want);
 }
 
-static void every_code_is_its_value(void **state) {
+TEST(every_code_is_its_value) {
   static const char *const flat[] = {"mla_decode:h1,r256,p32,bf16,e4m3fn,page1", "mla_decode:h1,r256,p32,f16,e4m3fnuz,page1"};
   one_token s;
   for (int i = 0; i < 2; i++)
@@ -69,7 +65,7 @@ static void every_code_is_its_value(void **state) {
     }
 }
 
-static void tokens_have_their_own_scales(void **state) {
+TEST(tokens_have_their_own_scales) {
   static const float scales[] = {0.75f, 1e-4f, 0, 0};
   const uint16_t rope = mlaf_bf16_encode(-1.625f);
   one_token s;
@@ -90,7 +86,7 @@ static void tokens_have_their_own_scales(void **state) {
 }
 
 /* One scale, which is not that of rope columns: these are 16 bits, in another tensor. */
-static void rope_columns_lie_apart(void **state) {
+TEST(rope_columns_lie_apart) {
   uint16_t kpe[ROPE] = {0};
   one_token s;
   for (int code = 0; code < 256; code++) {
@@ -107,7 +103,7 @@ static void rope_columns_lie_apart(void **state) {
 }
 
 /* Scales of 128 columns each, in another tensor. */
-static void scales_lie_apart(void **state) {
+TEST(scales_lie_apart) {
   float scales[4] = {0.75f, 1e-4f, NAN, NAN};
   one_token s;
   for (int code = 0; code < 256; code++) {
@@ -121,7 +117,7 @@ static void scales_lie_apart(void **state) {
 }
 
 /* Q of 8 bits: the key's column is 1, so the LSE is the query's value. */
-static void queries_have_a_scale(void **state) {
+TEST(queries_have_a_scale) {
   static const char *const words[] = {"e4m3fn", "e4m3fnuz"};
   const float q_scale = 0.0371f;
   double o[RANK], lse;
@@ -142,7 +138,7 @@ static void queries_have_a_scale(void **state) {
 }
 
 /* DeepSeek-V4's tokens: powers of two behind the page's rows, of which a page has three here; columns of bf16 that are V, too. */
-static void powers_lie_behind_their_page(void **state) {
+TEST(powers_lie_behind_their_page) {
   enum { ROW = 576, TOKENS = 3, COLUMNS = 512 };
   static unsigned char page[4 * ROW];
   static uint16_t q[COLUMNS];
@@ -171,7 +167,7 @@ static void powers_lie_behind_their_page(void **state) {
 /* --- data --- */
 
 /* Bytes of the cache that no token owns are NaN in its own numbers: pages of nobody, tokens behind the last, padding. */
-static void all_else_is_nan(void **state) {
+TEST(all_else_is_nan) {
   static const char *const words[] = {"e4m3fn", "e4m3fnuz", "fp8_ds_mla", "kpe16"};
   for (int i = 0; i < 4; i++) {
     char text[80];
@@ -215,7 +211,7 @@ static mlaf_execute_args usual_args(float *memory) {
   return a;
 }
 
-static void arguments_are_checked(void **state) {
+TEST(arguments_are_checked) {
   static float memory[64] __attribute__((aligned(64)));
   static const struct {
     const char *problem;
@@ -283,7 +279,7 @@ static void arguments_are_checked(void **state) {
 #define ONE_WAVE "mfma_reg_cache:blocks=1,qsrc=reg,rescale=always,schedule=splits,waves=2/s1"
 
 /* Each format in each type, page form and kind of bad input, on all AMD targets. */
-static void kernels_verify(void **state) {
+TEST(kernels_verify) {
   static const struct {
     const char *target, *problem;
     mlaf_inject inject;
@@ -344,7 +340,7 @@ static void kernels_verify(void **state) {
 #define TILES_2 "mfma_lds_cache:blocks=2,load=vgpr,order=plain,rescale=always,schedule=splits,stages=2,waves=2/s1"
 
 /* Tiles in LDS that all rows share. */
-static void shared_tiles_verify(void **state) {
+TEST(shared_tiles_verify) {
   static const verified list[] = {
       {"gfx942", "mla_decode:h20,r256,p64,q2,causal,bf16,e4m3fn,page16", TILES, MLAF_INJECT_NONE},
       {"gfx942", "mla_decode:h20,r256,p64,bf16,e4m3fnuz,page1", TILES, MLAF_INJECT_OOB_PAGE},
@@ -449,7 +445,7 @@ static const struct {
     {V4, "found)) at = found;", "found)) at = found, at.row ^= 1;"},
 };
 
-static void mistakes_are_found(void **state) {
+TEST(mistakes_are_found) {
   bench b;
   open_bench(&b, "gfx942");
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
@@ -463,13 +459,4 @@ static void mistakes_are_found(void **state) {
   close_bench(&b);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_code_is_its_value), cmocka_unit_test(tokens_have_their_own_scales),
-      cmocka_unit_test(rope_columns_lie_apart),  cmocka_unit_test(scales_lie_apart),
-      cmocka_unit_test(queries_have_a_scale),    cmocka_unit_test(powers_lie_behind_their_page),
-      cmocka_unit_test(all_else_is_nan),         cmocka_unit_test(arguments_are_checked),
-      cmocka_unit_test(kernels_verify),          cmocka_unit_test(shared_tiles_verify),
-      cmocka_unit_test(mistakes_are_found)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

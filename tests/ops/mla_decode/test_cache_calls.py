@@ -273,7 +273,3 @@ class CacheTestByCtypes(CacheTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.ctx.use(None)
-
-
-if __name__ == "__main__":
-    unittest.main()

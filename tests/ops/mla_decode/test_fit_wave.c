@@ -1,8 +1,5 @@
 /* The fitted schedule of waves (templates/mla_decode/lib/fit_wave.h) on the host: its cuts over any batch, and what the combine
  * kernel finds of them. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "base/base.h"
 #include "ops/mla_decode/launch.h"
@@ -190,7 +187,6 @@ static void check_own_cut(int tokens, int most) {
 }
 TEST(requests_are_cut_by_their_own_length) {
   static const int cuts[][4] = {{8, 32, 16, 63}, {16, 22, 32, 48}, {4, 16, 8, 32}, {1, 1, 1, 63}, {3, 7, 5, 1}};
-  (void)state;
   for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++) {
     mlaf_rng rng = {c + 1};
     int before = 1;

@@ -1,9 +1,5 @@
 /* Sparse attention by index lists: the kernel that makes page lists of them, against the same on the host; whole launches on
  * emulators against the reference over what the lists name; sinks; and what is refused. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "on_device.h"
 #include "op/numeric.h"
@@ -159,7 +155,7 @@ static void run_lists(mlaf_ctx *ctx, const lists_case *c) {
   mlaf_plan_release(plan);
 }
 
-static void lists_as_on_the_host(void **state) {
+TEST(lists_as_on_the_host) {
   static const lists_case cases[] = {
       {.tokens = 1, .topk = 1, .stride = 1, .share = 1, .pages = 9, .page = 1, .rows = 1, .absent = 1},
       {.tokens = 1, .topk = 2048, .stride = 2048, .share = 1, .pages = 500, .page = 64, .rows = 64, .absent = 2},
@@ -266,7 +262,7 @@ static void run_whole(mlaf_ctx *ctx, const lists_case *c) {
   mlaf_plan_release(plan);
 }
 
-static void sparse_attention_is_right(void **state) {
+TEST(sparse_attention_is_right) {
   static const lists_case cases[] = {
       {.tokens = 1, .topk = 300, .stride = 300, .share = 1, .pages = 9, .page = 64, .rows = 64, .absent = 2, .heads = 5,
        .lse = true},
@@ -288,7 +284,7 @@ static void sparse_attention_is_right(void **state) {
 
 /* --- what is refused --- */
 
-static void refusals(void **state) {
+TEST(refusals) {
   const lists_case c = {.tokens = 2, .topk = 8, .stride = 8, .share = 1, .pages = 9, .page = 16, .rows = 16, .absent = 1,
                         .heads = 16};
   mlaf_ctx *ctx = open_on("emu:gfx942");
@@ -369,7 +365,7 @@ static bool reads_itself(mlaf_ctx *ctx, const mlaf_plan *plan, uint32_t flags, c
 
 static uint64_t word_of(const mlaf_decode_args *d) { return (uint64_t)(uintptr_t)d->kv_last_page_lens; }
 
-static void kernels_read_lists(void **state) {
+TEST(kernels_read_lists) {
   const lists_case c = {.tokens = 6, .topk = 8, .stride = 11, .share = 2, .pages = 9, .page = 16, .rows = 16, .absent = 1,
                         .heads = 16, .lengths = true, .sink = true};
   mlaf_ctx *ctx = open_on("emu:gfx942");
@@ -418,7 +414,7 @@ static void kernels_read_lists(void **state) {
 
 /* The merge behind splits takes what it takes without lists: the decode kernel's arguments where a batch may be cut. It applies
  * sinks, and is told of lists if it knows them: others read tables there. */
-static void merges_behind_lists(void **state) {
+TEST(merges_behind_lists) {
   const lists_case c = {.tokens = 6, .topk = 8, .stride = 8, .share = 1, .pages = 9, .page = 16, .rows = 16, .absent = 1,
                         .heads = 16, .sink = true};
   mlaf_ctx *ctx = open_on("emu:gfx942");
@@ -454,7 +450,7 @@ static void merges_behind_lists(void **state) {
 }
 
 /* Lists are left to list kernels where whole requests leave much of the device idle for long, and a cut batch does not. */
-static void waves_of_lists(void **state) {
+TEST(waves_of_lists) {
   const lists_case c = {.tokens = 1, .topk = 8, .stride = 8, .share = 1, .pages = 9, .page = 16, .rows = 16, .absent = 1,
                         .heads = 16};
   mlaf_ctx *ctx = open_on("emu:gfx942");
@@ -490,7 +486,7 @@ static void waves_of_lists(void **state) {
 
 /* Lists that may be equally long are taken in turns by as few blocks as need no more of them; where lengths come with them, or
  * the kernel takes one list a block, there is a block for each. */
-static void lists_in_turns(void **state) {
+TEST(lists_in_turns) {
   lists_case c = {.tokens = 1, .topk = 8, .stride = 8, .share = 1, .pages = 9, .page = 16, .rows = 16, .absent = 1, .heads = 16,
                   .lengths = true};
   mlaf_ctx *ctx = open_on("emu:gfx942");
@@ -522,10 +518,4 @@ static void lists_in_turns(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(lists_as_on_the_host), cmocka_unit_test(sparse_attention_is_right),
-                                     cmocka_unit_test(refusals), cmocka_unit_test(kernels_read_lists),
-                                     cmocka_unit_test(merges_behind_lists), cmocka_unit_test(waves_of_lists),
-                                     cmocka_unit_test(lists_in_turns)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -3,7 +3,7 @@
 #include "ops/mla_decode/launch.h"
 
 /* A code object may ask for more (hidden arguments), never for fewer bytes than we pass. */
-static void code_objects_take_them(void **state) {
+TEST(code_objects_take_them) {
   static const char *const problems[] = {"mla_decode:h4,r64,p32,q1,bf16,page16,b1,s4096",
                                          "mla_decode:h128,r512,p64,q1,bf16,page64,b1,s4096"};
   for (int i = 0; i < 2; i++) {
@@ -17,7 +17,4 @@ static void code_objects_take_them(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(code_objects_take_them)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

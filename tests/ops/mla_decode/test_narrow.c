@@ -1,10 +1,5 @@
 /* Partial results in 16 bits (templates/mla_decode/lib/narrow.h) on the host: what a value becomes and what comes back. */
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "cmocka_all.h"
-#include "base/base.h"
 #include "op/numeric.h"
 
 typedef uint32_t u32;
@@ -47,7 +42,6 @@ static double largest(const float *x) {
 }
 
 TEST(errors_stay_below_the_bound) {
-  (void)state;
   mlaf_rng rng = {7};
   static const float sizes[] = {1, 3e-30f, 2e-3f, 70000, 1e30f};
   for (int round = 0; round < 2000; round++) {
@@ -68,7 +62,6 @@ TEST(errors_stay_below_the_bound) {
 
 /* Every value between the two ends is brought back to a neighbour, and the ends do not wrap around. */
 TEST(ends_and_order) {
-  (void)state;
   float last = 0;
   for (int i = -1000000; i <= 1000000; i++) {
     const float x = (float)i * 1e-6f, t = narrow_lo(narrow_word(x, -x, NARROW_REACH));
@@ -80,7 +73,6 @@ TEST(ends_and_order) {
 }
 
 TEST(zeros_and_what_is_not_finite) {
-  (void)state;
   float x[R] = {0};
   u32 words[R / 2];
   float unit = there(x, words);

@@ -1,9 +1,5 @@
 /* Caches of fp8_v4, whose scales lie behind the rows of their page, read by index lists of one pool or of two: whole launches on
  * emulators against the reference over the tokens that the lists name, with NaN everywhere else; and what is refused. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "on_device.h"
 #include "ops/mla_decode/calls.h"

@@ -130,7 +130,3 @@ class PoolsByCtypes(Pools):
     def setUpClass(cls):
         super().setUpClass()
         cls.ctx.use(None)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,4 @@
 /* Problem grammar: round trips, and every bad field with its message. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "op/numeric.h"
 #include "half.h"
@@ -25,7 +22,7 @@ static mlaf_problem random_problem(mlaf_rng *r) {
   return p;
 }
 
-static void round_trip(void **state) {
+TEST(round_trip) {
   mlaf_rng r = {42};
   for (int i = 0; i < 100000; i++) {
     mlaf_problem p = random_problem(&r), q;
@@ -40,7 +37,7 @@ static void round_trip(void **state) {
 }
 
 /* Fields in any order mean the same. */
-static void order_does_not_matter(void **state) {
+TEST(order_does_not_matter) {
   mlaf_rng r = {43};
   for (int i = 0; i < 2000; i++) {
     mlaf_problem p = random_problem(&r), q;
@@ -71,7 +68,7 @@ static void order_does_not_matter(void **state) {
   }
 }
 
-static void canonical_form(void **state) {
+TEST(canonical_form) {
   mlaf_problem p;
   char text[MLAF_PROBLEM_TEXT_MAX];
   assert_int_equal(mlaf_problem_parse("mla_decode:h16", &p, NULL, 0), MLAF_OK);
@@ -90,7 +87,7 @@ static void canonical_form(void **state) {
   assert_int_equal(mlaf_problem_print(&p, NULL, 0), MLAF_E_ARG);
 }
 
-static void bad_strings(void **state) {
+TEST(bad_strings) {
   static const struct {
     const char *text, *says;
   } bad[] = {
@@ -154,7 +151,7 @@ static void bad_strings(void **state) {
 }
 
 /* The edges of gen/ops/mla_decode/fields.lua are taken, one step beyond them is not. */
-static void limits(void **state) {
+TEST(limits) {
   for (int i = 0; i < mlaf_op_mla_decode.n_fields; i++) {
     const mlaf_field *f = &mlaf_op_mla_decode.fields[i];
     const int64_t least = f->min, most = f->max, step = f->multiple;
@@ -172,7 +169,7 @@ static void limits(void **state) {
 }
 
 /* Defaults of the struct are those of the grammar; and each member is its field. */
-static void typed_face(void **state) {
+TEST(typed_face) {
   mlaf_problem p, usual = MLAF_PROBLEM_INIT;
   mlaf_point at;
   assert_int_equal(mlaf_problem_parse("mla_decode:h16", &p, NULL, 0), MLAF_OK);
@@ -188,7 +185,7 @@ static void typed_face(void **state) {
 }
 
 /* A caller of an earlier header, whose struct ended before `rotate`: what lies behind it is neither read nor written. */
-static void older_callers(void **state) {
+TEST(older_callers) {
   struct {
     mlaf_problem p;
   } old = {MLAF_PROBLEM_INIT};
@@ -218,7 +215,7 @@ static void older_callers(void **state) {
 }
 
 /* Which columns turn together is one word; where there are none it says nothing. */
-static void rotation_on_read(void **state) {
+TEST(rotation_on_read) {
   mlaf_problem p;
   char text[MLAF_PROBLEM_TEXT_MAX], why[200] = "";
   assert_int_equal(mlaf_problem_parse("mla_decode:h16,rope_halves,f16", &p, NULL, 0), MLAF_OK);
@@ -238,7 +235,7 @@ static void rotation_on_read(void **state) {
 }
 
 /* Words of 8-bit caches, and what is no cache that is read. */
-static void caches(void **state) {
+TEST(caches) {
   static const struct {
     const char *word;
     mlaf_kv_format number;
@@ -271,7 +268,7 @@ static void caches(void **state) {
   assert_int_equal(mlaf_problem_parse("mla_append:fp8_v4", &p, why, sizeof why), MLAF_E_PROBLEM);
 }
 
-static void families(void **state) {
+TEST(families) {
   static const char *const texts[][2] = {
       {"mla_decode:h16", "mla_decode:h16,r512,p64,q1,bf16,page64"},
       {"mla_decode:h7,r96,p0,q3,causal,f16,page1,b9,s4096", "mla_decode:h7,r96,p0,q3,causal,f16,page1"},
@@ -286,7 +283,7 @@ static void families(void **state) {
   }
 }
 
-static void bad_structs(void **state) {
+TEST(bad_structs) {
   mlaf_problem p = MLAF_PROBLEM_INIT;
   char why[300];
   p.causal = 2;
@@ -313,7 +310,7 @@ static void bad_structs(void **state) {
   assert_non_null(strstr(why, "older than its caller"));
 }
 
-static void models(void **state) {
+TEST(models) {
   size_t n = 0;
   for (const mlaf_model *m; (m = mlaf_model_at(n)); n++) {
     assert_ptr_equal(mlaf_model_find(m->name), m);
@@ -347,7 +344,7 @@ static void models(void **state) {
 }
 
 /* The 16-bit conversions against the definition, for all values and all roundings. */
-static void sixteen_bit_floats(void **state) {
+TEST(sixteen_bit_floats) {
   for (uint32_t h = 0; h < 65536; h++) {
     float b = mlaf_bf16_decode((uint16_t)h), f = mlaf_f16_decode((uint16_t)h);
     if (f == f) {
@@ -376,13 +373,4 @@ static void sixteen_bit_floats(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(round_trip),         cmocka_unit_test(order_does_not_matter), cmocka_unit_test(canonical_form),
-      cmocka_unit_test(bad_strings),        cmocka_unit_test(bad_structs),           cmocka_unit_test(models),
-      cmocka_unit_test(limits),             cmocka_unit_test(typed_face),       cmocka_unit_test(older_callers),
-      cmocka_unit_test(rotation_on_read), cmocka_unit_test(caches),   cmocka_unit_test(families),
-      cmocka_unit_test(sixteen_bit_floats),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

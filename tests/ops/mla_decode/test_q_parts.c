@@ -1,6 +1,4 @@
 /* Q in two tensors: arguments, kernels on emulators, and mistakes in them. */
-#include <string.h>
-
 #include "verdict.h"
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/testcase.h"
@@ -19,7 +17,7 @@ static mlaf_execute_args usual_args(void) {
   return a;
 }
 
-static void arguments_are_checked(void **state) {
+TEST(arguments_are_checked) {
   static const struct {
     const char *problem;
     int pe; /* q_pe's place in memory; < 0: NULL */
@@ -73,7 +71,7 @@ static void arguments_are_checked(void **state) {
 #define TILES "mfma_lds_cache:blocks=1,load=vgpr,order=columns,rescale=lazy,schedule=splits,stages=3,waves=4/s1"
 
 /* Each family on each target that has it; the cases have Q's tensors at strides of their own, heads outside tokens in one. */
-static void kernels_verify(void **state) {
+TEST(kernels_verify) {
   static const verified list[] = {
       {"gfx942", "mla_decode:h3,r64,p64,q2,causal,bf16,q_parts,page16", REG, MLAF_INJECT_NAN_Q},
       {"gfx950", "mla_decode:h3,r96,p32,f16,q_parts,page1", REG, MLAF_INJECT_LONG_Q},
@@ -104,7 +102,7 @@ static const struct {
     {AHEAD, "mla_decode:h40,r256,p64,bf16,q_parts,page16", "q_rope_row(q_args, w.row + at)", "q_rope_row(q_args, w.row)"},
 };
 
-static void mistakes_are_found(void **state) {
+TEST(mistakes_are_found) {
   bench b;
   open_bench(&b, "gfx942");
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
@@ -117,8 +115,4 @@ static void mistakes_are_found(void **state) {
   close_bench(&b);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(arguments_are_checked), cmocka_unit_test(kernels_verify),
-                                     cmocka_unit_test(mistakes_are_found)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -83,7 +83,3 @@ class QParts(EmulatorTest):
         got = self.call(q, kv_scale=Buffer(self.ctx, (1,), "float32", [0.5]))
         self.assertEqual(got, self.call(whole, kv_scale=Buffer(self.ctx, (1,), "float32", [0.5])))
         self.assertTrue(all(math.isfinite(wide(x)) for x in got))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,4 @@
 /* The reference against an independent, slow and obvious implementation, and against properties it must have. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "cmocka_all.h"
 #include "op/numeric.h"
 #include "ops/mla_decode/testcase.h"
@@ -62,7 +59,7 @@ static void obvious(const mlaf_batch *x, int b, int i, int head, long double *o,
   free(s);
 }
 
-static void agrees_with_the_obvious(void **state) {
+TEST(agrees_with_the_obvious) {
   static const struct {
     const char *problem;
     mlaf_cache_layout layout;
@@ -141,7 +138,7 @@ static void simple_free(simple *s) {
 }
 
 /* Adding one vector to every rope part shifts all scores of a row alike: O stays, LSE moves by that shift. */
-static void score_shift(void **state) {
+TEST(score_shift) {
   simple s;
   simple_make(&s, "mla_decode:h4,r64,p32,q2,bf16,page8,b1,s1", 2, 29, 1);
   for (int i = 0; i < 29 * 96; i++)
@@ -163,7 +160,7 @@ static void score_shift(void **state) {
 }
 
 /* Renaming pages changes nothing, not even a bit. */
-static void page_permutation(void **state) {
+TEST(page_permutation) {
   simple s;
   simple_make(&s, "mla_decode:h2,r64,p32,q1,f16,page8,b1,s1", 1, 40, 2);
   result before = reference(&s.x);
@@ -185,7 +182,7 @@ static void page_permutation(void **state) {
 }
 
 /* Token i of n under the causal mask is the only token of a request that ends where it sees to. */
-static void causal_is_a_prefix(void **state) {
+TEST(causal_is_a_prefix) {
   simple s, one;
   simple_make(&s, "mla_decode:h2,r64,p32,q5,causal,bf16,page8,b1,s1", 5, 31, 3);
   result all = reference(&s.x);
@@ -204,7 +201,7 @@ static void causal_is_a_prefix(void **state) {
 }
 
 /* Q = 0: the mean of V and log n. One token: V itself and its score. A scale of 0 is the mean too. */
-static void closed_forms(void **state) {
+TEST(closed_forms) {
   simple s;
   simple_make(&s, "mla_decode:h1,r64,p32,q1,bf16,page8,b1,s1", 1, 24, 4);
   memset(s.q, 0, 96 * 2);
@@ -227,7 +224,7 @@ static void closed_forms(void **state) {
 }
 
 /* Scores of 1e4 and more neither overflow nor lose the sum. */
-static void large_scores(void **state) {
+TEST(large_scores) {
   simple s;
   simple_make(&s, "mla_decode:h2,r64,p32,q1,bf16,page8,b1,s1", 1, 20, 6);
   s.x.scale = 1000;
@@ -239,7 +236,7 @@ static void large_scores(void **state) {
 }
 
 /* Requests have 2 tokens at most: one of 3 to 5 is NaN, and so is the last one, which reaches behind all rows. */
-static void long_requests(void **state) {
+TEST(long_requests) {
   mlaf_problem p = parsed("mla_decode:h2,r64,p32,q2,causal,bf16,page4,b1,s1");
   for (uint64_t seed = 0; seed < 20; seed++) {
     mlaf_case_spec spec = {
@@ -262,7 +259,7 @@ static void long_requests(void **state) {
   }
 }
 
-static void nan_and_bad_pages(void **state) {
+TEST(nan_and_bad_pages) {
   mlaf_problem p = parsed("mla_decode:h2,r64,p32,q2,causal,bf16,page4,b1,s1");
   for (int inject = MLAF_INJECT_NAN_Q; inject <= MLAF_INJECT_OOB_PAGE; inject++)
     for (uint64_t seed = 0; seed < 20; seed++) {
@@ -284,11 +281,4 @@ static void nan_and_bad_pages(void **state) {
     }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(agrees_with_the_obvious), cmocka_unit_test(score_shift),  cmocka_unit_test(page_permutation),
-      cmocka_unit_test(causal_is_a_prefix),      cmocka_unit_test(closed_forms), cmocka_unit_test(large_scores),
-      cmocka_unit_test(nan_and_bad_pages),       cmocka_unit_test(long_requests),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

@@ -1,8 +1,4 @@
 /* Rotation of keys as they are read: the reference by its definition, arguments, kernels on emulators, and mistakes in one. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "verdict.h"
 #include "op/numeric.h"
 #include "ops/mla_decode/execute.h"
@@ -59,7 +55,7 @@ static double exact_key(const small *s, int t, int c, double *most) {
   return a + b;
 }
 
-static void the_reference_rotates(void **state) {
+TEST(the_reference_rotates) {
   static const char *const problems[] = {
       "mla_decode:h1,r32,p64,bf16,rope_pairs,page7", "mla_decode:h1,r32,p64,f16,rope_halves,page7",
       "mla_decode:h1,r32,p32,bf16,rope_halves,page7", "mla_decode:h1,r32,p32,f16,rope_pairs,page7"};
@@ -109,7 +105,7 @@ static void rotate_cache(mlaf_testcase *t, const float *table) {
   }
 }
 
-static void the_challenge_is_met(void **state) {
+TEST(the_challenge_is_met) {
   static const int prefills[] = {128, 512, 1024, 2048};
   enum { HEADS = 2, COLUMNS_OF_O = 512 };
   static double want[HEADS * COLUMNS_OF_O], got[2][HEADS * COLUMNS_OF_O], lse[HEADS];
@@ -137,7 +133,7 @@ static void the_challenge_is_met(void **state) {
 
 /* --- arguments --- */
 
-static void the_table_is_checked(void **state) {
+TEST(the_table_is_checked) {
   static float table[64] __attribute__((aligned(64)));
   static const struct {
     const char *problem;
@@ -180,7 +176,7 @@ static mlaf_status verdict(bench *b, const char *problem, const char *from, cons
 }
 
 /* Every way of pairing in each number of columns, each page form, on all AMD targets. */
-static void kernels_verify(void **state) {
+TEST(kernels_verify) {
   static const char *const list[][2] = {
       {"gfx942", "mla_decode:h3,r64,p64,q2,causal,bf16,rope_halves,page16"},
       {"gfx942", "mla_decode:h3,r64,p64,f16,rope_pairs,page1"},
@@ -219,7 +215,7 @@ static const struct {
     {ACROSS, "lane < 32 ? -t.sin[2 * k] :", "lane < 32 ? t.sin[2 * k] :"},
 };
 
-static void mistakes_are_found(void **state) {
+TEST(mistakes_are_found) {
   bench b;
   open_bench(&b, "gfx942");
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
@@ -231,9 +227,4 @@ static void mistakes_are_found(void **state) {
   close_bench(&b);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(the_reference_rotates), cmocka_unit_test(the_challenge_is_met),
-                                     cmocka_unit_test(the_table_is_checked), cmocka_unit_test(kernels_verify),
-                                     cmocka_unit_test(mistakes_are_found)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

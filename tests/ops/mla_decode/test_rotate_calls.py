@@ -90,7 +90,3 @@ class RotateTest(unittest.TestCase):
                 self.call(**options)
         with self.assertRaisesRegex(mlaforge.MlafError, "rope_style is 'quads'; accepted are 'pairs'.*'halves'"):
             self.call(rope_style="quads", rope_table=angles)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,4 @@
 /* The balanced schedule (templates/mla_decode/lib/schedule.h) on the host: its cuts over any batch. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "base/base.h"
 #include "ops/mla_decode/launch.h"
@@ -121,7 +118,7 @@ static void check_request(const batch *x, int b, const seen *s) {
   assert_true(pieces == 0 ? s->whole[b] == 1 : pieces > 1 && s->whole[b] == 0);
 }
 
-static void each_token_once(void **state) {
+TEST(each_token_once) {
   mlaf_rng rng = {11};
   batch *x = malloc(sizeof *x);
   seen *s = malloc(sizeof *s);
@@ -232,7 +229,7 @@ static int stands_for(const backward_part *parts, int id, int whom, int request)
   return pieces;
 }
 
-static void backwards_they_meet(void **state) {
+TEST(backwards_they_meet) {
   mlaf_rng rng = {12};
   batch *x = malloc(sizeof *x);
   backwards *w = malloc(sizeof *w);
@@ -268,7 +265,7 @@ static void backwards_they_meet(void **state) {
 }
 
 /* The count by division is that by subtraction, also beyond what floats tell apart. */
-static void parts_before_are_counted(void **state) {
+TEST(parts_before_are_counted) {
   mlaf_rng rng = {14};
   for (int round = 0; round < 100000; round++) {
     const i64 width = 64 + (i64)mlaf_rng_below(&rng, mlaf_rng_below(&rng, 2) ? 2000 : 1u << 31);
@@ -281,7 +278,7 @@ static void parts_before_are_counted(void **state) {
 }
 
 /* The combine kernel finds each piece where its part left it, and no slot has two. */
-static void apart_they_are_found(void **state) {
+TEST(apart_they_are_found) {
   mlaf_rng rng = {15};
   batch *x = malloc(sizeof *x);
   int *slots = malloc(2 * PARTS_MOST * sizeof *slots), many = 0;
@@ -322,7 +319,7 @@ static void apart_they_are_found(void **state) {
 }
 
 /* Tables that contradict themselves: walks end, and nobody is waited for that is not an earlier part. */
-static void contradictions_end(void **state) {
+TEST(contradictions_end) {
   mlaf_rng rng = {13};
   batch *x = malloc(sizeof *x);
   backwards *w = malloc(sizeof *w);
@@ -350,7 +347,7 @@ static void contradictions_end(void **state) {
 }
 
 /* As many parts as equal requests: one each, nothing to combine. */
-static void equal_lengths_stay_whole(void **state) {
+TEST(equal_lengths_stay_whole) {
   batch *x = calloc(1, sizeof *x);
   seen *s = malloc(sizeof *s);
   x->page_size = 64;
@@ -377,7 +374,7 @@ static void set_lengths(batch *x, int n, int tokens, int longest) {
   x->a = (mlaf_decode_args){.kv_indptr = x->kv, .batch = n, .splits = 1};
 }
 
-static void fitted_launches_decide(void **state) {
+TEST(fitted_launches_decide) {
   static const struct {
     int n, tokens, longest, shares;
     bool cut;
@@ -397,7 +394,7 @@ static void fitted_launches_decide(void **state) {
 }
 
 /* Positions beyond 32 bits: many pages of 65536 tokens. */
-static void positions_are_wide(void **state) {
+TEST(positions_are_wide) {
   static const int32_t kv[] = {0, 30000, 60000, 60001}, qo[] = {0, 1, 2, 3}, last[] = {1, 65536, 9};
   const mlaf_decode_args a = {.qo_indptr = qo, .kv_indptr = kv, .kv_last_page_lens = last, .batch = 3, .splits = 7};
   i64 sum = 0;
@@ -410,16 +407,4 @@ static void positions_are_wide(void **state) {
   assert_int_equal(sum, (i64)29999 * 65536 + 1 + (i64)30000 * 65536 + 9);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_token_once),
-      cmocka_unit_test(backwards_they_meet),
-      cmocka_unit_test(apart_they_are_found),
-      cmocka_unit_test(contradictions_end),
-      cmocka_unit_test(parts_before_are_counted),
-      cmocka_unit_test(equal_lengths_stay_whole),
-      cmocka_unit_test(fitted_launches_decide),
-      cmocka_unit_test(positions_are_wide),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(NULL, NULL)

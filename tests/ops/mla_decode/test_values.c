@@ -1,10 +1,6 @@
 /* Attention fused with the value projection: what its launches hand over, what is refused, and that a case's reference is
  * attention's rows multiplied by W_UV. */
 #include <assert.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "op/numeric.h"
 #include "ops/mla_decode/execute.h"

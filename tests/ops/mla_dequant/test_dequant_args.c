@@ -1,6 +1,4 @@
 /* mla_dequant: bytes in the reference, and the words of its checks. */
-#include <math.h>
-
 #include "ops/checked.h"
 #include "ops/mla_dequant/args.h"
 

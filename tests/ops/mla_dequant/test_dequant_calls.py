@@ -52,7 +52,3 @@ class DequantTest(EmulatorTest):
                             (dict(out=self.out(4)), "out's row stride is 164")):
             with self.assertRaisesRegex(mlaforge.MlafError, word):
                 mlaforge.mla_dequant(**{"w": self.w, "w_scale": self.w_scale, "out": self.out(), **wrong}, ctx=self.ctx)
-
-
-if __name__ == "__main__":
-    unittest.main()

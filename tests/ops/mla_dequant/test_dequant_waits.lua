@@ -1,7 +1,5 @@
 -- Launches that overlap: what mla_dequant writes is read by launches behind it ahead of their waits, as the constant that weights
 -- else are. So it lets none start before it is over, stores nothing before the launch before is over, and loads ahead of that.
-local T = ...
-local test, ok = T.test, T.ok
 local loader = T.quick_loader(2048) -- symbols are in the texts, hashes of texts are not
 local emit = loader.require("emit")
 local params = "depth=4,dtype=bf16,columns=512,threads=256,weights=e4m3fn"

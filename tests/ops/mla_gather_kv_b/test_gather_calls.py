@@ -54,6 +54,37 @@ class GatherTest(EmulatorTest):
                 for i in range(ROPE):
                     self.near(pe[pe_at(t, h) + i], row[RANK + i], f"token {t}, head {h}, rope {i}")
 
+    def table(self, width=3):
+        """The requests' pages as a block table, and where each request starts."""
+        listed = [p for pages, _, _ in self.requests for p in pages + [-1] * (width - len(pages))]
+        return Buffer(self.ctx, (len(self.requests), width), "int32", listed), self.ints([start for _, start, _ in self.requests])
+
+    def outputs(self):
+        """Zeroed K and V side by side, and k_pe, of all the requests' tokens."""
+        tokens, out = len(self.tokens()), NOPE + VDIM
+        return (Buffer(self.ctx, (tokens, HEADS, out), "bfloat16", [0] * (tokens * HEADS * out)),
+                Buffer(self.ctx, (tokens, ROPE), "bfloat16", [0] * (tokens * ROPE)))
+
+    def check_outputs(self, rows, kv, k_pe):
+        got, out = values(kv), NOPE + VDIM
+        self.check(rows, got, got, lambda t, h: (t * HEADS + h) * out, lambda t, h: (t * HEADS + h) * out + NOPE, values(k_pe),
+                   lambda t, h: t * ROPE)
+
+    def columns_of(self, cache, rank, rope, columns, slots, page, *scale, **how):
+        """Gathers the tokens at `slots`, a request each, by a head that makes each output one column of a token: outputs and k_pe."""
+        weight = Buffer(self.ctx, (len(columns), rank), "bfloat16", [0x3f80 if c == k else 0 for k in columns for c in range(rank)])
+        kv, k_pe = Buffer(self.ctx, (5, 1, len(columns)), "bfloat16"), Buffer(self.ctx, (5, rope), "bfloat16")
+        table, starts = Buffer(self.ctx, (5, 1), "int32", [slot // page for slot in slots]), self.ints([slot % page for slot in slots])
+        mlaforge.mla_gather_kv_b(cache, table, self.ints(range(6)), starts, weight, kv, k_pe, *scale, ctx=self.ctx, **how)
+        return [wide(x) for x in values(kv)], list(values(k_pe))
+
+    def columns_are_near(self, got, latent, columns, bound, what):
+        """bound: by a column's number and the token's, how far it may be off."""
+        for t in range(5):
+            for i, column in enumerate(columns):
+                x = wide(latent[t][column])
+                self.assertLessEqual(abs(got[t * len(columns) + i] - x), bound(x, t, column), (what, t, column))
+
     def test_gather_kv_b_proj(self):
         cache = Buffer(self.ctx, (PAGES, PAGE, ROW), "bfloat16", [x for row in self.rows for x in row])
         tokens = self.tokens(from_start=True)
@@ -108,18 +139,10 @@ class GatherTest(EmulatorTest):
 
     def test_chunks_of_fp8(self):
         cache = Buffer(self.ctx, (PAGES, PAGE, ROW), "uint8", [x for row in self.codes for x in row])
-        tokens, out = self.tokens(), NOPE + VDIM
-        kv = Buffer(self.ctx, (len(tokens), HEADS, out), "bfloat16", [0] * (len(tokens) * HEADS * out))
-        k_pe = Buffer(self.ctx, (len(tokens), ROPE), "bfloat16", [0] * (len(tokens) * ROPE))
-        width = 4
-        table = [p for pages, _, _ in self.requests for p in pages + [-1] * (width - len(pages))]
-        table = Buffer(self.ctx, (len(self.requests), width), "int32", table)
+        (kv, k_pe), (table, starts) = self.outputs(), self.table(4)
         scale = Buffer(self.ctx, (1,), "float32", [0.125])
-        starts = self.ints([start for _, start, _ in self.requests])
         mlaforge.mla_gather_kv_b(cache, table, self.cu(), starts, self.weight, kv, k_pe, scale, vdim=VDIM, ctx=self.ctx)
-        got = values(kv)
-        self.check([[self.fnuz(c) / 8 for c in self.codes[i]] for i in tokens], got, got, lambda t, h: (t * HEADS + h) * out,
-                   lambda t, h: (t * HEADS + h) * out + NOPE, values(k_pe), lambda t, h: t * ROPE)
+        self.check_outputs([[self.fnuz(c) / 8 for c in self.codes[i]] for i in self.tokens()], kv, k_pe)
         with self.assertRaisesRegex(mlaforge.MlafError, "rows of 96"):
             half = Buffer(self.ctx, (PAGES, PAGE, ROW), "float16", [0] * (PAGES * PAGE * ROW))
             mlaforge.mla_gather_kv_b(half, table, self.cu(), starts, self.weight, kv, k_pe, vdim=VDIM, ctx=self.ctx)
@@ -129,18 +152,11 @@ class GatherTest(EmulatorTest):
         raw = [bytes(code[:RANK]) + struct.pack("4f", 0.25, 0, 0, 0) + struct.pack(f"{ROPE}H", *wide_row[RANK:])
                for code, wide_row in zip(self.codes, self.rows)]
         cache = Buffer(self.ctx, (PAGES, PAGE, row), "uint8", b"".join(raw))
-        tokens, out = self.tokens(), NOPE + VDIM
-        kv = Buffer(self.ctx, (len(tokens), HEADS, out), "bfloat16", [0] * (len(tokens) * HEADS * out))
-        k_pe = Buffer(self.ctx, (len(tokens), ROPE), "bfloat16", [0] * (len(tokens) * ROPE))
-        table = [p for pages, _, _ in self.requests for p in pages + [-1] * (3 - len(pages))]
-        table = Buffer(self.ctx, (len(self.requests), 3), "int32", table)
-        starts = self.ints([start for _, start, _ in self.requests])
+        (kv, k_pe), (table, starts) = self.outputs(), self.table()
         mlaforge.mla_gather_kv_b(cache, table, self.cu(), starts, self.weight, kv, k_pe, vdim=VDIM, ctx=self.ctx)
-        got = values(kv)
         # e4m3fn on every target: twice what the byte means as e4m3fnuz.
-        rows = [[self.fnuz(c) / 2 for c in self.codes[i][:RANK]] + [wide(x) for x in self.rows[i][RANK:]] for i in tokens]
-        self.check(rows, got, got, lambda t, h: (t * HEADS + h) * out, lambda t, h: (t * HEADS + h) * out + NOPE, values(k_pe),
-                   lambda t, h: t * ROPE)
+        self.check_outputs([[self.fnuz(c) / 2 for c in self.codes[i][:RANK]] + [wide(x) for x in self.rows[i][RANK:]] for i in self.tokens()],
+                           kv, k_pe)
 
     def test_what_append_wrote_of_fp8_v4(self):
         """Tokens of DeepSeek-V4's pages, from one operation to the other: each output is one column of a token."""
@@ -154,21 +170,13 @@ class GatherTest(EmulatorTest):
             slots = [7, 2, 11, 0, 8]
             mlaforge.concat_and_cache_mla(*flat, cache, Buffer(self.ctx, (5,), "int64", slots), "fp8_v4", None, ctx=self.ctx)
             columns = [i * 7 % rank for i in range(outputs)]
-            weight = Buffer(self.ctx, (outputs, rank), "bfloat16", [0x3f80 if c == k else 0 for k in columns for c in range(rank)])
-            kv, k_pe = Buffer(self.ctx, (5, 1, outputs), "bfloat16"), Buffer(self.ctx, (5, rope), "bfloat16")
-            table = Buffer(self.ctx, (5, 1), "int32", [slot // page for slot in slots])  # a request for each token
-            starts = self.ints([slot % page for slot in slots])
-            mlaforge.mla_gather_kv_b(cache, table, self.ints(range(6)), starts, weight, kv, k_pe, ctx=self.ctx)
-            got, got_pe = values(kv), values(k_pe)
-            self.assertEqual(list(got_pe), sum(pe, []))
-            for t in range(5):
-                for i, column in enumerate(columns):
-                    x, group = wide(latent[t][column]), column // 64 * 64
-                    most = max(abs(wide(y)) for y in latent[t][group:group + 64])
-                    self.assertLessEqual(abs(wide(got[t * outputs + i]) - x), max(2 ** -4 * abs(x), most * 2 ** -17), (page, t, column))
+            got, got_pe = self.columns_of(cache, rank, rope, columns, slots, page)
+            self.assertEqual(got_pe, sum(pe, []))
+            most = [[max(abs(wide(y)) for y in row[g:g + 64]) for g in range(0, rank, 64)] for row in latent]
+            self.columns_are_near(got, latent, columns, lambda x, t, c: max(2 ** -4 * abs(x), most[t][c // 64] * 2 ** -17), page)
         near = Buffer(self.ctx, (2, 2, 584), "uint8")
         with self.assertRaisesRegex(mlaforge.MlafError, "cache_page_stride is 1168, must be 0 or a multiple of 576 from 1728 on"):
-            mlaforge.mla_gather_kv_b(near, table, self.ints(range(6)), None, weight, kv, k_pe, ctx=self.ctx)
+            self.columns_of(near, rank, rope, columns, slots, page)
 
     def test_what_append_wrote_of_kpe16(self):
         """Tokens whose rope columns lie in another tensor, whose rows and pages lie apart: each output is one column of a token."""
@@ -185,17 +193,9 @@ class GatherTest(EmulatorTest):
             slots = [7, 2, 11, 0, 8]
             mlaforge.concat_and_cache_mla(*flat, cache, Buffer(self.ctx, (5,), "int64", slots), "kpe16" if spare else "auto", scale, ctx=self.ctx)
             columns = [i * 7 % rank for i in range(outputs)]
-            weight = Buffer(self.ctx, (outputs, rank), "bfloat16", [0x3f80 if c == k else 0 for k in columns for c in range(rank)])
-            kv, k_pe = Buffer(self.ctx, (5, 1, outputs), "bfloat16"), Buffer(self.ctx, (5, rope), "bfloat16")
-            table = Buffer(self.ctx, (5, 1), "int32", [slot // page for slot in slots])  # a request for each token
-            starts = self.ints([slot % page for slot in slots])
-            mlaforge.mla_gather_kv_b(cache, table, self.ints(range(6)), starts, weight, kv, k_pe, scale, ctx=self.ctx)
-            got = values(kv)
-            self.assertEqual(list(values(k_pe)), sum(pe, []))
-            for t in range(5):
-                for i, column in enumerate(columns):
-                    x = wide(latent[t][column])
-                    self.assertLessEqual(abs(wide(got[t * outputs + i]) - x), max(2 ** -3.9 * abs(x), scale * 2 ** -9), (page, t, column))
+            got, got_pe = self.columns_of(cache, rank, rope, columns, slots, page, scale)
+            self.assertEqual(got_pe, sum(pe, []))
+            self.columns_are_near(got, latent, columns, lambda x, t, c: max(2 ** -3.9 * abs(x), scale * 2 ** -9), page)
         with self.assertRaisesRegex(mlaforge.MlafError, "kv_cache_dtype is 'fp8_ds_mla' and kv_cache 2 tensors; accepted are 'auto' with two"):
             mlaforge.concat_and_cache_mla(*flat, cache, Buffer(self.ctx, (5,), "int64", slots), "fp8_ds_mla", scale, ctx=self.ctx)
 
@@ -226,17 +226,9 @@ class GatherTest(EmulatorTest):
                     written.update(range(at, at + n))
             self.assertTrue(all(b == 0x7f for i, b in enumerate(data) if i not in written), page)
             columns = [i * 7 % rank for i in range(outputs)]
-            weight = Buffer(self.ctx, (outputs, rank), "bfloat16", [0x3f80 if c == k else 0 for k in columns for c in range(rank)])
-            kv, k_pe = Buffer(self.ctx, (5, 1, outputs), "bfloat16"), Buffer(self.ctx, (5, rope), "bfloat16")
-            table = Buffer(self.ctx, (5, 1), "int32", [slot // page for slot in slots])  # a request for each token
-            mlaforge.mla_gather_kv_b(cache, table, self.ints(range(6)), self.ints([slot % page for slot in slots]), weight, kv, k_pe,
-                                     cache_format=name, ctx=self.ctx)
-            got = values(kv)
-            self.assertEqual(list(values(k_pe)), sum(pe, []))
-            for t in range(5):
-                for i, column in enumerate(columns):
-                    x = wide(latent[t][column])
-                    self.assertLessEqual(abs(wide(got[t * outputs + i]) - x), max(2 ** -3.9 * abs(x), 40 * 2 ** -9), (page, t, column))
+            got, got_pe = self.columns_of(cache, rank, rope, columns, slots, page, cache_format=name)
+            self.assertEqual(got_pe, sum(pe, []))
+            self.columns_are_near(got, latent, columns, lambda x, t, c: max(2 ** -3.9 * abs(x), 40 * 2 ** -9), page)
 
     def test_what_append_wrote_of_fp8_scales(self):
         """Tokens without rope columns, whose scales lie in another tensor: each output is one column of a token."""
@@ -253,16 +245,9 @@ class GatherTest(EmulatorTest):
                 exact = [2.0 ** math.ceil(math.log2(m / 448)) if powers else m / 448 for m in most] + [0, 0]
                 self.assertLess(max(abs(a - b) for a, b in zip(scales[4 * slot:4 * slot + 4], exact)), 1e-6)
             columns = [i * 8 % rank + i % 3 for i in range(outputs)]
-            weight = Buffer(self.ctx, (outputs, rank), "bfloat16", [0x3f80 if c == k else 0 for k in columns for c in range(rank)])
-            kv = Buffer(self.ctx, (5, 1, outputs), "bfloat16")
-            table = Buffer(self.ctx, (5, 1), "int32", [slot // page for slot in slots])  # a request for each token
-            mlaforge.mla_gather_kv_b(cache, table, self.ints(range(6)), self.ints([slot % page for slot in slots]), weight, kv,
-                                     Buffer(self.ctx, (5, 0), "bfloat16"), ctx=self.ctx)
-            got = values(kv)
-            for t in range(5):
-                for i, column in enumerate(columns):
-                    x, size = wide(latent[t][column]), 448 * scales[4 * slots[t] + column // 128]
-                    self.assertLessEqual(abs(wide(got[t * outputs + i]) - x), max(2 ** -3.9 * abs(x), size * 2 ** -17), (t, column))
+            got, _ = self.columns_of(cache, rank, 0, columns, slots, page)
+            self.columns_are_near(got, latent, columns,
+                                  lambda x, t, c: max(2 ** -3.9 * abs(x), 448 * scales[4 * slots[t] + c // 128] * 2 ** -17), powers)
 
     def test_a_split_cache(self):
         """Rows of the pair lie at different distances; pages have a spare row each."""
@@ -271,31 +256,19 @@ class GatherTest(EmulatorTest):
         rope = [x for p in range(PAGES) for row in self.rows[p * PAGE:(p + 1) * PAGE] + [[0] * ROW] for x in row[RANK:] + [0] * 8]
         pair = [Buffer(self.ctx, (PAGES, PAGE, RANK), "bfloat16", latent[:-RANK], strides=(spare * RANK, RANK, 1)),
                 Buffer(self.ctx, (PAGES, PAGE, ROPE), "bfloat16", rope[:-columns - 8], strides=(spare * columns, columns, 1))]
-        tokens, out = self.tokens(), NOPE + VDIM
-        kv = Buffer(self.ctx, (len(tokens), HEADS, out), "bfloat16", [0] * (len(tokens) * HEADS * out))
-        k_pe = Buffer(self.ctx, (len(tokens), ROPE), "bfloat16", [0] * (len(tokens) * ROPE))
-        listed = [p for pages, _, _ in self.requests for p in pages + [-1] * (3 - len(pages))]
-        table = Buffer(self.ctx, (len(self.requests), 3), "int32", listed)
-        starts = self.ints([start for _, start, _ in self.requests])
+        (kv, k_pe), (table, starts) = self.outputs(), self.table()
         mlaforge.mla_gather_kv_b(pair, table, self.cu(), starts, self.weight, kv, k_pe, vdim=VDIM, ctx=self.ctx)
-        got = values(kv)
-        self.check([[wide(x) for x in self.rows[i]] for i in tokens], got, got, lambda t, h: (t * HEADS + h) * out,
-                   lambda t, h: (t * HEADS + h) * out + NOPE, values(k_pe), lambda t, h: t * ROPE)
+        self.check_outputs([[wide(x) for x in self.rows[i]] for i in self.tokens()], kv, k_pe)
         # The same as pages of a token each, which are a row's distance apart, and have a spare row between.
         apart = [[self.rows[i][c] if c < ROW else 0 for c in range(ROW + 8)] for i in range(PAGES * PAGE)]
         ones = [Buffer(self.ctx, (PAGES * PAGE, 1, n), "bfloat16", [x for row in apart for x in row[at:] + row[:at]][:(PAGES * PAGE - 1) * (ROW + 8) + n],
                        strides=(ROW + 8, 3, 1)) for at, n in ((0, RANK), (RANK, ROPE))]
-        table_1 = [p * PAGE + o if p >= 0 else -1 for p in listed for o in range(PAGE)]
+        table_1 = [p * PAGE + o if p >= 0 else -1 for p in values(table) for o in range(PAGE)]
         table_1 = Buffer(self.ctx, (len(self.requests), 3 * PAGE), "int32", table_1)
-        kv_1 = Buffer(self.ctx, (len(tokens), HEADS, out), "bfloat16", [0] * (len(tokens) * HEADS * out))
-        k_pe_1 = Buffer(self.ctx, (len(tokens), ROPE), "bfloat16", [0] * (len(tokens) * ROPE))
+        kv_1, k_pe_1 = self.outputs()
         mlaforge.mla_gather_kv_b(ones, table_1, self.cu(), starts, self.weight, kv_1, k_pe_1, vdim=VDIM, ctx=self.ctx)
-        self.assertEqual((values(kv_1), values(k_pe_1)), (got, values(k_pe)))
+        self.assertEqual((values(kv_1), values(k_pe_1)), (values(kv), values(k_pe)))
         rope = rope[:PAGES * PAGE * columns - 8]
         pair[1] = Buffer(self.ctx, (PAGES, PAGE, ROPE), "bfloat16", rope, strides=(PAGE * columns, columns, 1))
         with self.assertRaisesRegex(mlaforge.MlafError, "both must have as many rows"):
             mlaforge.mla_gather_kv_b(pair, table, self.cu(), starts, self.weight, kv, k_pe, vdim=VDIM, ctx=self.ctx)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 -- A kernel's parameters say what it was made for, and the runtime compares those that are fields of the problem. So a family's
 -- own parameters have other names than its operation's sizes: a kernel of a tile of 64 `tokens` would serve no problem but of 64.
-local T = ...
-local test, ok = T.test, T.ok
 local loader = T.loader()
 local ops = loader.require("ops")
 

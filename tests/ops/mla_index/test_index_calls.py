@@ -75,7 +75,3 @@ class Index(EmulatorTest):
         self.assertEqual(mlaforge.mla_index(ctx=self.ctx, **arguments).shape, (0, TOPK))
         arguments["block_table"] = mlaforge.Buffer(self.ctx, (0, 4), "int32")  # and no request
         self.assertEqual(mlaforge.mla_index(ctx=self.ctx, **arguments).shape, (0, TOPK))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,6 +1,4 @@
 -- The ring of mla_index's Hopper kernel: all interleavings of what its threads say are right, and a step left out is found.
-local T = ...
-local test, ok = T.test, T.ok
 local loader = T.loader()
 local protocol = loader.require("protocol")
 local sm90 = loader.require("ops/mla_index/protocol/sm90")

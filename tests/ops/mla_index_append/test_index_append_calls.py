@@ -128,7 +128,3 @@ class IndexAppend(EmulatorTest):
         wrong("w8 is given, and q is None", **none, w8=made(T, H))
         wrong("lengths is given, and seq_lens is None", seq_lens=None, lengths=made(T))
         wrong("k is float32", k=self.buffer((T, 128), "float32", "f", [0.0] * (T * 128)))
-
-
-if __name__ == "__main__":
-    unittest.main()

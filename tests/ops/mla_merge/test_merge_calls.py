@@ -66,7 +66,3 @@ class MergeTest(EmulatorTest):
             args = {"output": out, "prefix_output": po, "prefix_lse": pl, "suffix_output": so, "suffix_lse": sl}
             with self.assertRaisesRegex(mlaforge.MlafError, word):
                 mlaforge.merge_attn_states(**{**args, **wrong}, ctx=self.ctx)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -89,7 +89,3 @@ class ShardsTest(unittest.TestCase):
                 shard_lengths([5], *args)
         with self.assertRaisesRegex(mlaforge.MlafError, "must be a list of numbers or a PyTorch tensor"):
             shard_lengths(type("Tensor", (), {"data_ptr": None, "shape": (1,)})(), 2, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,6 +1,4 @@
 -- Dims of mla_prefill: multiples of 16 have kernels on every target, and what has none is refused with what would have.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
 loader.host.sha256 = function(text) return ("%064x"):format(#text) end -- hashes are not looked at here
 local space, problem = loader.require("space"), loader.require("problem")

@@ -157,7 +157,3 @@ class PrefillTest(EmulatorTest):
             args = {"q": q, "k_nope": k, "k_pe": None, "v": v, "cu_seqlens_q": cu_q, "cu_seqlens_k": cu_k, "max_seqlen_q": 2, "max_seqlen_k": 2}
             with self.assertRaisesRegex(mlaforge.MlafError, word):
                 mlaforge.mla_prefill_varlen(**{**args, **wrong}, out=out, ctx=self.ctx)
-
-
-if __name__ == "__main__":
-    unittest.main()

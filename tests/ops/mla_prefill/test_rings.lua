@@ -1,6 +1,4 @@
 -- The rings of mla_prefill's Hopper kernels: all interleavings of what threads say are right, and a barrier left out is found.
-local T = ...
-local test, ok = T.test, T.ok
 local loader = T.loader()
 local protocol = loader.require("protocol")
 local function plan(name, ...) return loader.require("ops/mla_prefill/plans/" .. name).make(...) end

@@ -1,7 +1,5 @@
 -- Weights of 8 bits that stay in registers (templates/lib/projection/stationary_fp8.h): all interleavings of what its threads say
 -- are right, mistakes are found, and plans refuse what cannot be.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
 local protocol, stationary = loader.require("protocol"), loader.require("projection/protocol_stationary")
 local plan = loader.require("projection/stationary").plan

@@ -1,6 +1,4 @@
 -- The ring of the projections' Hopper kernel: all interleavings of what its threads say are right, and a step left out is found.
-local T = ...
-local test, ok = T.test, T.ok
 local loader = T.loader()
 local protocol = loader.require("protocol")
 local ring = loader.require("projection/protocol")

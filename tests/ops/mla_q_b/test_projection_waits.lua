@@ -1,8 +1,6 @@
 -- Launches that overlap: whoever comes two launches later may read what this one's predecessor wrote, because every block of this
 -- one waits for that. mla_decode, behind mla_q_absorb, so reads rows that mla_q_b appended, and mla_q_absorb's launch is all that
 -- stands between.
-local T = ...
-local test, ok = T.test, T.ok
 local loader = T.quick_loader(2048) -- symbols are in the texts, hashes of texts are not
 local emit, golden = loader.require("emit"), dofile(T.root .. "/tools/golden.lua")
 

@@ -1,9 +1,5 @@
 /* mla_q_b fused with the q absorb: what a launch hands over, what is refused, and that a case's reference is that of two
  * products one behind the other. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "op/numeric.h"
 #include "op/projection_calls.h"

@@ -1,8 +1,5 @@
 /* The bound of a product is what its roundings come to: right outputs stay below it however few they are, a third rounding of
  * many does not, and what many outputs are held to has not moved. */
-#include <math.h>
-#include <stdio.h>
-
 #include "cmocka_all.h"
 #include "op/numeric.h"
 #include "op/projection_calls.h"

@@ -1,9 +1,5 @@
 /* Lists of problems as one string: print, parse, strings of before there were lists, and what may not follow; read alike by the
  * generator. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "gen/gen.h"
 #include "op/numeric.h"

@@ -1,6 +1,4 @@
 -- Lists of problems as one string, as the generator reads and writes them: test_q_b_list.c has the same for C.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local problem = T.loader().require("problem")
 
 local FIRST = "mla_q_b:l64,h1,n32,p32,bf16,t16"

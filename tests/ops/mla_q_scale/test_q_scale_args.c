@@ -1,6 +1,4 @@
 /* mla_q_scale: the words of its checks. */
-#include <math.h>
-
 #include "ops/checked.h"
 #include "ops/mla_q_scale/launch.h"
 

@@ -54,7 +54,3 @@ class QScaleTest(EmulatorTest):
                             (dict(beta=math.inf), "beta is inf")):
             with self.assertRaisesRegex(mlaforge.MlafError, word):
                 mlaforge.mla_q_scale(**{"q": q, "positions": self.positions, **wrong}, ctx=self.ctx)
-
-
-if __name__ == "__main__":
-    unittest.main()

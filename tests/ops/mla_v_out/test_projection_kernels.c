@@ -1,7 +1,7 @@
 /* All projections on the emulator: every family, layout, prologue and epilogue verifies, what is wrong in a kernel is found, and
  * arguments that no launch should get are refused by name. */
-#include <assert.h>
 
+#include <assert.h>
 #include "verdict.h"
 
 #include "op/projection_calls.h"

@@ -3,6 +3,7 @@
 #include "mlaforge/mlaforge.h"
 #include "mlaforge/projection.h"
 #include "run/built.h"
+#include "said.h"
 
 TEST(shared_memory_is_asked_for_once) {
   char path[600], why[4096] = "";
@@ -23,10 +24,7 @@ TEST(shared_memory_is_asked_for_once) {
   mlaf_projection_args a = MLAF_PROJECTION_ARGS_INIT;
   a.tokens = 128;
   a.x = a.w = a.y = memory; /* nothing is read */
-  if (mlaf_o_proj_execute(plan, &a, NULL)) {
-    mlaf_ctx_last_message(ctx, why, sizeof why);
-    fail_msg("%s", why);
-  }
+  if (mlaf_o_proj_execute(plan, &a, NULL)) fail_msg("%s", said(ctx));
   mlaf_mem_free(ctx, memory);
   mlaf_plan_release(plan);
   mlaf_ctx_destroy(ctx);

@@ -1,8 +1,5 @@
 /* Hopper's projections, as NVRTC compiles them: what the space offers has no spills and takes what its budget says, launches have
  * a cluster's blocks and the maps that kernels ask for, and what no kernel may ask for is refused. No GPU is needed. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmocka_all.h"
 #include "compile/compile.h"
 #include "gen/gen.h"

@@ -151,7 +151,3 @@ class ProjectionTest(EmulatorTest):
             mlaforge.mla_v_out(u, far(self.tensor((H, N + V, R))[0]), v=V, out=y, ctx=self.ctx)
         with self.assertRaisesRegex(Exception, "fewer than nope"):
             mlaforge.mla_q_absorb(u, kv_b, nope=R + 32, out=y, ctx=self.ctx)
-
-
-if __name__ == "__main__":
-    unittest.main()

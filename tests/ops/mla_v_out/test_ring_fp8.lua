@@ -1,7 +1,5 @@
 -- The ring of weights of 8 bits (templates/lib/projection/ring_fp8.h): all interleavings of what its threads say are right for
 -- every kind of kernel that the space offers, the kinds that it refuses stop, and mistakes are found.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
 local protocol, ring, plan = loader.require("protocol"), loader.require("projection/protocol"), loader.require("projection/plan")
 local OPS = protocol.ops

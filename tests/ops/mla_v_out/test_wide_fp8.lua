@@ -1,7 +1,5 @@
 -- Passes of up to 256 tokens by weights of 8 bits (templates/lib/projection/wide_fp8.h): all interleavings of what its threads
 -- say are right for every kind of kernel that the space offers, and mistakes are found.
-local T = ...
-local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
 local protocol, ring, plan = loader.require("protocol"), loader.require("projection/protocol"), loader.require("projection/plan")
 local OPS = protocol.ops

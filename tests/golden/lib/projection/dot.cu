@@ -1,27 +1,10 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_absorb_dot_fp8_426986f1
-// parameters:
-//   cols = 16
-//   depth = 8
-//   dtype = f16
-//   nope = 64
-//   pass = 4
-//   rank = 256
-//   rope = 32
-//   style = halves
-//   threads = 128
-//   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/dot_fp8 target=sm_90a cols=16 depth=8 dtype=f16 nope=64 pass=4 rank=256 rope=32 style=halves threads=128 weights=1
 
 #define MLAF_BF16 0
 // [39 more lines of tests/golden/mla_append/rows.cu]
 // [templates/lib/projection/args.h]
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [4 more lines of tests/golden/mla_q_absorb/aside.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_dot_fp8_426986f1_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     17, 0, 0, {0, 0}, 0, {}};
@@ -47,10 +30,7 @@ constexpr int DEPTH = ROWS < 8 ? ROWS : 8;
 template <int N>
 // [7 more lines of templates/lib/projection/dot.h]
 #pragma unroll
-  for (int r = 0; r < N; r++) {
-    const int row = first + r * WAYS;
-    float u[8];
-    decode8(u, weights[r].x, weights[r].y);
+// [4 more lines of templates/lib/projection/dot.h]
 #pragma unroll
 // [7 more lines of templates/lib/projection/dot.h]
 

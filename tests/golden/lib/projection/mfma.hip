@@ -1,20 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_q_b_mfma_fp8_f0df10ae
-// parameters:
-//   blocks = 1
-//   depth = 4
-//   dtype = bf16
-//   heads = 16
-//   nope = 128
-//   norm = 1
-//   parts = 1
-//   pass = 16
-//   q_rank = 1536
-//   rope = 64
-//   waves = 8
-//   weights = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/mfma_fp8 target=gfx942 blocks=1 depth=4 dtype=bf16 heads=16 nope=128 norm=1 parts=1 pass=16 q_rank=1536 rope=64 waves=8 weights=2
 
 #define MLAF_BF16 1
@@ -32,9 +16,7 @@ constexpr int TILES = (OUTER + TILE - 1) / TILE;
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
-  }
-}
-// [templates/lib/projection/one_trip.h]
+// [3 more lines of tests/golden/lib/projection/stay.hip]
 constexpr int TILE_BLOCKS = 1;
 
 struct share {
@@ -45,25 +27,17 @@ constexpr int TOGETHER = TOKENS / 16; // groups whose sums meet at a time
 constexpr int STEPS = INNER / 64, DEPTH = 4;
 
 struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [3 more lines of templates/lib/projection/launch.h]
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_q_b_mfma_fp8_f0df10ae_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
     16, 0, 0, {0, 0}, 0, {}};
 
-
 template <int PAIR>
-MLAF_DEV void decode2(u32 codes, float& a, float& b) {
-  const f32x2 x = __builtin_amdgcn_cvt_pk_f32_fp8((int)codes, PAIR == 1);
-  a = x.x, b = x.y;
+// [3 more lines of templates/lib/e4m3.h]
 }
 // [5 more lines of templates/lib/e4m3.h]
   return __builtin_amdgcn_perm(bits_of(b), bits_of(a), 0x07060302u); // their lower halves are zero
-#else
-  float a, b;
-  decode2<PAIR>(codes, a, b);
-  return pack2(a, b);
+// [4 more lines of templates/lib/e4m3.h]
 #endif
 // [20 more lines of tests/golden/mla_dequant/rows.cu]
   const float x = load<float>(scales + 4 * (a.scale_first_column + column >> 7));
@@ -91,9 +65,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_fp8_f0df
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
   __shared__ float squares[WAYS * TOKENS];
   const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
-  fetch_arguments(a);
-  const share mine = my_share();
-// [6 more lines of templates/lib/projection/mfma.h]
+// [3 more lines of tests/golden/lib/projection/stay.hip]
+  const int begin = STEPS * wave / WAYS, end = STEPS * (wave + 1) / WAYS;
+// [4 more lines of templates/lib/projection/mfma.h]
     o.w[b] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row + 16 * group;
     o.scales[b] = scales_of(a, p.head, p.first + 16 * b < OUTER ? p.first + 16 * b : OUTER - 1);
   }
@@ -111,9 +85,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_fp8_f0df
 #pragma unroll
 // [12 more lines of templates/lib/projection/mfma.h]
         const float square = sum_over_groups(s.squares[g], lane);
-        if (group == 0) squares[token] = square;
-      }
-      __syncthreads();
+// [3 more lines of templates/lib/projection/mfma.h]
       finish(a, p, t0 + 16 * from, sums, squares);
     }
   }

@@ -1,27 +1,10 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_absorb_mma_fp8_e77f742f
-// parameters:
-//   cols = 2
-//   dtype = bf16
-//   nope = 256
-//   pass = 16
-//   rank = 512
-//   rope = 64
-//   stages = 3
-//   style = halves
-//   ways = 8
-//   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/mma_fp8 target=sm_90a cols=2 dtype=bf16 nope=256 pass=16 rank=512 rope=64 stages=3 style=halves ways=8 weights=1
 
 #define MLAF_BF16 1
 // [40 more lines of tests/golden/mla_gather_kv_b/mma.cu]
 // [templates/lib/projection/args.h]
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [4 more lines of tests/golden/mla_q_absorb/aside.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_mma_fp8_e77f742f_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 62208, {1, 1, 1},
     17, 0, 0, {0, 0}, 0, {}};
@@ -29,9 +12,7 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_mma_fp8_e77f742
 constexpr int INNER = 256, OUTER = 512, TOKENS = 16, COLS = 2, WAYS = 8, STAGES = 3;
 constexpr int THREADS = 512, TILE = 32, STEP = 256, STEPS = (INNER + STEP - 1) / STEP;
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
-constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
-constexpr int ROPE = 64;
-constexpr int ITEM_CHUNKS = 2; // of 16 bytes
+// [3 more lines of tests/golden/lib/projection/stay.hip, with other numbers]
 // [97 more lines of tests/golden/lib/projection/dot.cu]
 constexpr int NT = TOKENS / 8;
 constexpr int PITCH_X = 2 * STEP + 16, PITCH_W = 48; // bytes
@@ -47,9 +28,7 @@ MLAF_DEV void copy_step(const mlaf_projection_kernel_args& a, const place& p, i6
   const int first = step * STEP;
   constexpr int CHUNKS = TILE / 16, W_ROWS = STEP;
 #pragma unroll
-  for (int i = 0; i < (W_ROWS * CHUNKS + THREADS - 1) / THREADS; i++) {
-    const int n = i * THREADS + thread, row = n / CHUNKS, chunk = n % CHUNKS;
-    if (W_ROWS * CHUNKS % THREADS != 0 && n >= W_ROWS * CHUNKS) break;
+// [3 more lines of templates/lib/projection/mma.h]
     const int output = p.first + 16 * chunk, value = first + row;
     const bool real = (OUTER % TILE == 0 || output < OUTER) && (INNER % STEP == 0 || value < INNER);
     copy16(at + row * PITCH_W + 16 * chunk, real ? p.w + value * a.w_row + output : p.w, real);
@@ -57,27 +36,18 @@ MLAF_DEV void copy_step(const mlaf_projection_kernel_args& a, const place& p, i6
 // [7 more lines of templates/lib/projection/mma.h]
 }
 
-
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_absorb_mma_fp8_e77f742f(const mlaf_projection_scaled_args a) {
   extern __shared__ __align__(128) char memory[];
 // [6 more lines of templates/lib/projection/mma.h]
   wait_for_previous_launch();
-  if (FIRST_OF_LAYER) let_next_launch_start();
-
-  for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
-    float s[NT][4] = {};
+// [4 more lines of templates/lib/projection/mma.h]
 #pragma unroll
 // [17 more lines of templates/lib/projection/mma.h]
       const u32 xa = x + (lane & 7) * PITCH_X + 64 * way + (lane >> 3) * 16;
-#pragma unroll
-      for (int n = 0; n < NT; n++) {
-        u32 b[4];
+// [3 more lines of templates/lib/projection/mma.h]
         load_matrices(b, xa + n * 8 * PITCH_X);
         float part[4] = {};
-        mma16(part, a0, b[0], b[1]);
-        mma16(part, a1, b[2], b[3]);
-#pragma unroll
-        for (int i = 0; i < 4; i++) s[n][i] = fmaf(part[i], scale, s[n][i]);
+// [4 more lines of templates/lib/projection/mma.h]
       }
 // [5 more lines of templates/lib/projection/mma.h]
     float* const mine = sums + way * TOKENS * PITCH + 16 * col + 2 * (lane >> 2);
@@ -88,6 +58,4 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_absorb_mma_fp8_e
     __syncthreads();
     finish(a, p, t0, sums, squares);
     __syncthreads(); // the next pass copies to where the sums are
-  }
-  if (p.first == 0) turn_rows(a, p.x, p.y, (int)my_thread(), THREADS);
-}
+// [3 more lines of templates/lib/projection/mma.h]

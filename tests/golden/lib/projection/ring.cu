@@ -1,49 +1,21 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_b_ring_2d2c92e4
-// parameters:
-//   dtype = bf16
-//   heads = 16
-//   nope = 128
-//   norm = 1
-//   pass = 16
-//   per_sm = 3
-//   q_rank = 1536
-//   rope = 64
-//   rows = 32
-//   split = 2
-//   ways = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/ring target=sm_90a dtype=bf16 heads=16 nope=128 norm=1 pass=16 per_sm=3 q_rank=1536 rope=64 rows=32 split=2 ways=2
 
 #define MLAF_BF16 1
 // [45 more lines of tests/golden/lib/projection/mma.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_2d2c92e4_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 66816, {2, 1, 1},
-    8193, 0, 0, {0, 0}, 2, {{1, 64, 32, 128}, {2, 64, 16, 128}}};
-struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_projection_params {
+// [3 more lines of tests/golden/lib/projection/stationary_fp8.cu, with other numbers]
   mlaf_projection_kernel_args a;
   mlaf_tensor_map w, x;
 // [8 more lines of tests/golden/lib/projection/stationary_fp8.cu]
 MLAF_DEV void wgmma_rs(float (&d)[16], const u32 (&a)[4], u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %21, 0;\nmov.b64 b, {%20, %22};\n"
-    "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16\n{"
+// [3 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
     "{%16, %17, %18, %19}, b, p, 1, 1, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
-    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
-}
-template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss(float (&d)[16], u32 a, u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %18, 0;\nmov.b64 b, {%17, %19};\n"
-    "mov.b64 a, {%16, %20};\n"
-    "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16\n{"
+// [8 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
     "a, b, p, 1, 1, 0, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
@@ -75,9 +47,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 #pragma unroll
     for (int k = 0; k < 4; k++) v[k] *= factor;
     word2 y;
-    y.x = pack2(v[0], v[1]), y.y = pack2(v[2], v[3]);
-    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), y);
-  }
+// [3 more lines of templates/lib/projection/sums.h]
 }
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = 63488, EMPTY_AT = FULL_AT + 8 * STAGES;

@@ -1,20 +1,4 @@
 // Generated from templates/mla_q_b/ring_absorb_append.cu.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_b_ring_absorb_append_3a19537f
-// parameters:
-//   absorb = 1
-//   append = 1
-//   append_norm = 1
-//   append_style = 0
-//   dtype = bf16
-//   heads = 128
-//   nope = 128
-//   norm = 1
-//   pass = 128
-//   q_rank = 1536
-//   rank = 512
-//   rope = 64
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/ring_absorb_append target=sm_90a absorb=1 append=1 append_norm=1 append_style=0 dtype=bf16 heads=128 nope=128 norm=1 pass=128 q_rank=1536 rank=512 rope=64
 
 #define MLAF_BF16 1
@@ -25,41 +9,20 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_absorb_append_3
 struct __align__(64) mlaf_tensor_map {
 // [13 more lines of tests/golden/lib/projection/ring.cu]
 MLAF_DEV void wgmma_rs(float (&d)[96], const u32 (&a)[4], u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %101, 0;\nmov.b64 b, {%100, %102};\n"
-    "wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63,"
-    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79,"
+// [4 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
+// [4 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
     "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}, "
     "{%96, %97, %98, %99}, b, p, 1, 1, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
 // [10 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
       "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95])
-    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
-}
-template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss(float (&d)[96], u32 a, u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %98, 0;\nmov.b64 b, {%97, %99};\n"
-    "mov.b64 a, {%96, %100};\n"
-    "wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63,"
-    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79,"
+// [9 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
+// [4 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
     "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}, "
     "a, b, p, 1, 1, 0, 0;\n}"
 // [7 more lines of tests/golden/mla_gather_kv_b/sm90.cu]
       "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]),
-      "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), "+f"(d[71]),
-      "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79]),
-      "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]),
-      "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95])
-    : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
+// [3 more lines of tests/golden/mla_gather_kv_b/sm90.cu, with other numbers]
 // [42 more lines of tests/golden/mla_prefill/sm90.cu]
 
 MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -78,15 +41,10 @@ namespace append {
 constexpr int R = 512, ROPE = 64;
 constexpr int CHUNKS = R / 8, ROUNDS = (CHUNKS + LANES - 1) / LANES;
 constexpr int ITEM_CHUNKS = 1; // of 16 bytes
-constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
-constexpr u32 NOT_NUMBERS = 0x7fc07fc0u;                     // NaN as fp32, two of bf16 and two of f16
-constexpr int ANGLES = 4;      // of an item
-
-MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
+// [5 more lines of tests/golden/mla_append/rows.cu, with other numbers]
 // [44 more lines of templates/mla_append/lib/rotate.h]
     float &x = v[0][2 * i], &y = v[0][2 * i + 1];
 // [5 more lines of templates/mla_append/lib/rotate.h]
-
 
 MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
 // [15 more lines of tests/golden/mla_append/rows.cu]
@@ -99,9 +57,7 @@ MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (
   if (__builtin_expect(slot_now != slot, 0)) to = place_of(a, slot_now);
 // [5 more lines of templates/mla_append/lib/token.h]
   const float factor = inverse_root(multiply_add(sum, 0.001953125f, a.eps));
-  char* const rope = to.latent + 1024;
-  const bool wanted = mine && a.kpe_out;
-// [9 more lines of templates/mla_append/lib/token.h]
+// [3 more lines of tests/golden/mla_append/rows.cu, with other numbers]
     if (mine) store(rope + column_byte(lane, k), item.x[k]);
 // [5 more lines of templates/mla_append/lib/token.h]
     float v[8];
@@ -152,12 +108,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_ring_absorb_ap
 // [18 more lines of templates/lib/projection/ring_absorb.h]
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
 #pragma unroll 1
-    for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) load_pass(p, shared, head, t0, warp, thread, r);
-    if (warp == W_WARP) wait_for_previous_launch();
-    return;
-  }
+// [4 more lines of templates/lib/projection/ring_absorb.h]
   asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
 #pragma unroll 1
-  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS)
-    multiply_pass(p, shrink.up(), shared, head, t0, warp, thread & 31, r);
-}
+// [3 more lines of templates/lib/projection/ring_absorb.h]

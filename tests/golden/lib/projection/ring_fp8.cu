@@ -1,24 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_b_ring_fp8_append_86520baa
-// parameters:
-//   append = 1
-//   append_norm = 1
-//   append_style = 0
-//   dtype = bf16
-//   heads = 16
-//   nope = 128
-//   norm = 1
-//   pass = 64
-//   per_sm = 1
-//   q_rank = 1536
-//   rank = 512
-//   rope = 64
-//   rows = 192
-//   split = 1
-//   ways = 1
-//   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/ring_fp8_append target=sm_90a append=1 append_norm=1 append_style=0 dtype=bf16 heads=16 nope=128 norm=1 pass=64 per_sm=1 q_rank=1536 rank=512 rope=64 rows=192 split=1 ways=1 weights=1
 
 #define MLAF_BF16 1
@@ -37,10 +17,7 @@ constexpr int TILES = (OUTER + TILE - 1) / TILE;
 constexpr int SQUARES_AT = WAYS * TOKENS * PITCH;
 
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
-
-constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outputs of a token each
-
-MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums,
+// [4 more lines of tests/golden/lib/projection/stationary_fp8.cu]
                          int rank, float up = 1.0f) {
 #pragma unroll (WAYS == 1 ? 2 : 1)
   for (int i = (int)my_thread(); i < ITEMS_OF_PASS; i += WAY * WAYS) {
@@ -50,9 +27,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
 #pragma unroll
     for (int k = 0; k < 8; k++) v[k / 4][k % 4] *= factor;
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column),
-          words(pack2(v[0][0], v[0][1]), pack2(v[0][2], v[0][3]), pack2(v[1][0], v[1][1]), pack2(v[1][2], v[1][3])));
-  }
-}
+// [3 more lines of templates/lib/projection/sums.h]
 constexpr int W_AT = TOKENS * 256, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
 constexpr int FULL_AT = 204800, X_AT = FULL_AT + 8 * STAGES, EMPTY_AT = X_AT + 8 * STAGES; // W is there; x; room
 constexpr int SCALES_AT = 208000;
@@ -61,11 +36,9 @@ constexpr int SQUARERS = GROUPS == 3 ? 256 : WAY; // threads of a way that squar
 constexpr int W_WARP = 4 * GROUPS * WAYS, X_WARP = W_WARP + 1;
 
 // [templates/lib/projection/places.h]
-
-// [templates/lib/projection/x_rows.h]
-
-MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
-// [60 more lines of templates/lib/projection/ring_fp8.h]
+// [4 more lines of tests/golden/lib/projection/ring.cu]
+  const u32 full = shared + FULL_AT + 8 * r.stage;
+// [59 more lines of templates/lib/projection/ring_fp8.h]
 MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int half, int g, u32 gain) {
   u32 codes[4][4];
 // [13 more lines of templates/lib/projection/ring_fp8.h]
@@ -117,7 +90,6 @@ MLAF_DEV void multiply_pass(const mlaf_projection_scaled_args& args, char* memor
 #pragma unroll
 // [12 more lines of templates/lib/projection/ring_fp8.h]
 
-
 MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int warp,
 // [14 more lines of templates/lib/projection/load_pass.h]
 
@@ -131,9 +103,7 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_b_ring_fp8_appen
       load_pass(p, shared, at, begin, end, t0, warp, thread, r);
       for (int i = 0; i < 3; i++) __syncthreads(); // the ring is done with; sums are there
       __syncthreads(); // sums are written
-    }
-    return;
-  }
+// [3 more lines of templates/lib/projection/ring_fp8.h]
   asm volatile("setmaxnreg.inc.sync.aligned.u32 160;");
 #pragma unroll 1
   for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {

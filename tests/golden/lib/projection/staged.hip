@@ -1,18 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_q_b_staged_b888127d
-// parameters:
-//   blocks = 4
-//   depth = 4
-//   dtype = bf16
-//   heads = 16
-//   nope = 128
-//   norm = 1
-//   parts = 2
-//   pass = 64
-//   q_rank = 1536
-//   rope = 64
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/staged target=gfx942 blocks=4 depth=4 dtype=bf16 heads=16 nope=128 norm=1 parts=2 pass=64 q_rank=1536 rope=64
 
 #define MLAF_BF16 1
@@ -51,9 +37,7 @@ constexpr int LDS_REGIONS = STAGES == 3 ? REGIONS : REGIONS - REGIONS / 6; // of
 extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_staged_b888127d(const mlaf_projection_kernel_args a) {
   __shared__ __attribute__((aligned(16))) char lds[49152];
   float* const sums = (float*)lds;
-  float* const squares = sums + WAYS * TOKENS * PITCH;
-  const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
-  fetch_arguments(a);
+// [3 more lines of templates/lib/projection/staged.h]
   const share mine = my_share();
 // [50 more lines of templates/lib/projection/staged.h]
 #pragma unroll 1

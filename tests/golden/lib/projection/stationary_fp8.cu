@@ -1,18 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_absorb_stationary_fp8_5ec706a7
-// parameters:
-//   dtype = bf16
-//   nope = 128
-//   pass = 64
-//   per_sm = 1
-//   rank = 512
-//   rope = 64
-//   rows = 128
-//   style = pairs
-//   ways = 2
-//   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stationary_fp8 target=sm_90a dtype=bf16 nope=128 pass=64 per_sm=1 rank=512 rope=64 rows=128 style=pairs ways=2 weights=1
 
 #define MLAF_BF16 1
@@ -20,16 +6,12 @@
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
 // [45 more lines of tests/golden/lib/projection/dot.cu]
 struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [3 more lines of templates/lib/projection/launch.h]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stationary_fp8_5ec706a7_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 116864, {1, 1, 1},
     8209, 0, 0, {0, 0}, 2, {{1, 64, 128, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
-  u64 opaque[16];
-};
-struct mlaf_projection_params {
+// [3 more lines of templates/lib/projection/maps.h]
   mlaf_projection_scaled_args a;
   mlaf_tensor_map w, x;
 };
@@ -59,15 +41,10 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
     if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
     float v[2][4] = {};
 #pragma unroll
-    for (int way = 0; way < WAYS; way++) {
-      const float4* const from = (const float4*)(sums + (way * TOKENS + token) * PITCH + column);
-      add4(v[0], from[0]);
-      add4(v[1], from[1]);
+// [4 more lines of templates/lib/projection/sums.h]
     }
     store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column),
-          words(pack2(v[0][0], v[0][1]), pack2(v[0][2], v[0][3]), pack2(v[1][0], v[1][1]), pack2(v[1][2], v[1][3])));
-  }
-}
+// [3 more lines of templates/lib/projection/sums.h]
 constexpr int PLACES = 2, PLACE = 16384, BOXES = PLACE / (TOKENS * 128);
 constexpr int X_AT = 16384, SUMS_AT = 49152;
 constexpr int W_FULL = 116736, FULL_AT = W_FULL + 8, EMPTY_AT = FULL_AT + 8 * PLACES;
@@ -76,9 +53,7 @@ constexpr int X_WARP = 4 * WAYS, TURN_AT = 128 * WAYS + 32, TURN_THREADS = 352 -
 // [templates/lib/projection/x_rows.h]
 
 MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at) {
-  barrier_expect(shared + W_FULL, INNER * TILE);
-  copy_box_once(shared, &p.w, (int)((at.head * p.a.w_head + at.first) / 2), 0, shared + W_FULL);
-}
+// [3 more lines of templates/lib/projection/stationary_fp8.h]
 MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at) {
 // [14 more lines of templates/lib/projection/stationary_fp8.h]
   u32 x;

@@ -1,15 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx942
-// symbol: mlaf_mla_q_absorb_stay_133727e9
-// parameters:
-//   dtype = f16
-//   nope = 64
-//   parts = 4
-//   rank = 512
-//   rope = 32
-//   style = halves
-//   waves = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stay target=gfx942 dtype=f16 nope=64 parts=4 rank=512 rope=32 style=halves waves=2
 
 #define MLAF_BF16 0
@@ -31,7 +20,6 @@ constexpr int ANGLES = 8;      // of an item
 MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool narrow) {
 // [11 more lines of templates/lib/projection/turn.h]
 
-
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
 // [22 more lines of templates/lib/projection/turn.h]
       const float across = q * s[k], back = p * s[k];
@@ -49,10 +37,7 @@ struct place {
 constexpr int TILE_BLOCKS = 4;
 
 struct share {
-  u32 tile;
-  int part;
-};
-MLAF_DEV share my_share() {
+// [4 more lines of templates/lib/projection/parts.h]
   const u32 head = my_block() / (TILES * TILE_BLOCKS) * TILES, at = my_block() % (TILES * TILE_BLOCKS);
   return {head + at / TILE_BLOCKS, int(at % TILE_BLOCKS)}; // a die has two tiles at most: the same tokens count for more
 }
@@ -65,15 +50,10 @@ struct weights {
 extern "C" __global__ void __launch_bounds__(THREADS, 2) mlaf_mla_q_absorb_stay_133727e9(const mlaf_projection_kernel_args a) {
   __shared__ __attribute__((aligned(16))) char lds[8704];
   const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
-  fetch_arguments(a);
-  const share mine = my_share();
-  const place p = place_of(a, mine.tile);
+// [3 more lines of templates/lib/projection/stay.h]
   const i64 first = 16 * (mine.part * 2 + wave), step = 16 * TILE_BLOCKS * 2;
   const int output = p.first + BLOCKS * row;
-  tokens16 next;
-  weights w;
-  if (first < a.tokens) load_tokens(row_of_x(a, p, first + row) + 16 * group, next);
-  load_tile(p.w + 8 * group * a.w_row + 2 * (output < OUTER ? output : OUTER - BLOCKS), a.w_row, w);
+// [4 more lines of templates/lib/projection/stay.h]
   char* const patch = lds + wave * 4352;
 #pragma unroll 1
 // [27 more lines of templates/lib/projection/stay.h]

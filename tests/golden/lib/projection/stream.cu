@@ -1,20 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_absorb_stream_e263c474
-// parameters:
-//   depth = 2
-//   dtype = bf16
-//   land = registers
-//   nope = 128
-//   pass = 8
-//   per_sm = 3
-//   rank = 512
-//   rope = 64
-//   rows = 64
-//   split = 1
-//   style = pairs
-//   warps = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stream target=sm_90a depth=2 dtype=bf16 land=registers nope=128 pass=8 per_sm=3 rank=512 rope=64 rows=64 split=1 style=pairs warps=2
 
 #define MLAF_BF16 1
@@ -31,7 +15,6 @@ constexpr int MT = TILE / 16, NT = TOKENS / 8, CHUNKS = 4, STEPS = 2; // of a bl
 constexpr int RUN = 1, DEPTH = 2, AHEAD = 2; // RUN: chunks that a warp takes in a row
 constexpr int LOADS = 8; // of 16 bytes of a lane and chunk
 
-
 MLAF_DEV word4 load_x(const void* p) {
 // [8 more lines of templates/lib/projection/lanes.h]
 };
@@ -40,12 +23,8 @@ struct lane_place {
   i64 w_step; // bytes between two of its loads of a chunk
 // [5 more lines of templates/lib/projection/lanes.h]
 
-
 struct weights {
-  word4 of[LOADS];
-};
-struct inputs {
-  word4 of[NT];
+// [4 more lines of templates/lib/projection/stream.h]
 };
 
 MLAF_DEV void ask_weights(const mlaf_projection_kernel_args& a, const lane_place& l, int step, weights& w) {
@@ -54,16 +33,13 @@ MLAF_DEV void ask_weights(const mlaf_projection_kernel_args& a, const lane_place
 #pragma unroll
 // [6 more lines of templates/lib/projection/stream.h]
 }
-
-MLAF_DEV u32 join_lo(u32 a, u32 b) { return __byte_perm(a, b, 0x5410); }
-MLAF_DEV u32 join_hi(u32 a, u32 b) { return __byte_perm(a, b, 0x7632); }
+// [3 more lines of templates/lib/projection/stream.h]
 
 MLAF_DEV void multiply(const weights& w, inputs& x, sums_of_warp& s) {
 #pragma unroll
   for (int m = 0; m < MT; m++) {
     u32 of[8];
 // [11 more lines of templates/lib/projection/stream.h]
-
 
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
 // [20 more lines of tests/golden/lib/projection/stationary_fp8.cu]
@@ -72,9 +48,7 @@ extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_e26
   extern __shared__ __align__(128) char memory[];
   if (!FIRST_OF_LAYER) let_next_launch_start();
   const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
-  const int rank = (int)(my_block() % SPLIT);
-  const place p = place_of(a, my_block() / SPLIT);
-  float* const sums = (float*)memory;
+// [3 more lines of templates/lib/projection/stream_kernel.h]
   lane_place l;
   l.first = warp * RUN;
   l.w_step = a.w_row;

@@ -1,24 +1,11 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_absorb_stream_fp8_d750f8d9
-// parameters:
-//   depth = 4
-//   dtype = bf16
-//   nope = 128
-//   pass = 8
-//   rank = 512
-// [5 more lines of tests/golden/lib/projection/stream.cu]
-//   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stream_fp8 target=sm_90a depth=4 dtype=bf16 nope=128 pass=8 rank=512 rope=64 rows=64 split=1 style=pairs warps=2 weights=1
 
 #define MLAF_BF16 1
 // [45 more lines of tests/golden/lib/projection/mma.cu]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stream_fp8_d750f8d9_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 4368, {1, 1, 1},
-    81, 0, 0, {0, 0}, 0, {}};
-
-constexpr int INNER = 128, OUTER = 512, TOKENS = 8, TILE = 64, WAYS = 2, SPLIT = 1;
+// [3 more lines of tests/golden/lib/projection/stream.cu, with other numbers]
 // [102 more lines of tests/golden/lib/projection/stream.cu]
 MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
 // [45 more lines of tests/golden/lib/projection/dot.cu]
@@ -27,16 +14,13 @@ constexpr int RUN = 1, DEPTH = 2, AHEAD = 2; // CHUNKS of a block, STEPS of a wa
 constexpr int LOADS = 8, PARTS = CHUNK / 32; // loads of a lane and chunk; of x, 8 values each
 constexpr int SCALES = 1, SCALES_AT = 4352; // of a chunk; where they begin
 
-
 MLAF_DEV word4 load_x(const void* p) {
 // [17 more lines of tests/golden/lib/projection/stream.cu]
 
 typedef word2 codes;
 // [12 more lines of templates/lib/projection/stream_fp8.h]
 };
-
-MLAF_DEV void ask_weights(const mlaf_projection_scaled_args& a, const lane_place& l, int step, weights& w) {
-  const int chunk = chunk_of(l, step);
+// [3 more lines of templates/lib/projection/stream_fp8.h]
   const char* const from = l.w + chunk * (CHUNK * a.w_row);
 #pragma unroll
 // [9 more lines of templates/lib/projection/stream_fp8.h]
@@ -48,13 +32,10 @@ MLAF_DEV void ask_weights(const mlaf_projection_scaled_args& a, const lane_place
 // [5 more lines of templates/lib/projection/stream_fp8.h]
                        sums_of_warp& s) {
 #pragma unroll
-  for (int m = 0; m < MT; m++) {
-    u32 a[2 * PARTS][4];
-    operands_of(a, w, m);
+// [3 more lines of templates/lib/projection/stream_fp8.h]
     const float scale = scales[0];
 #pragma unroll
 // [11 more lines of templates/lib/projection/stream_fp8.h]
-
 
 MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
 // [20 more lines of tests/golden/lib/projection/stationary_fp8.cu]
@@ -64,15 +45,11 @@ extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_fp8
 // [5 more lines of tests/golden/lib/projection/stream.cu]
   float* const scales = (float*)(memory + SCALES_AT);
   lane_place l;
-  l.first = warp * RUN;
-  l.w_step = a.w_row;
-  const int output = OUTER % TILE == 0 || p.first + 8 * g < OUTER ? p.first + 8 * g : OUTER - 8; // whose sums nobody writes
+// [3 more lines of tests/golden/lib/projection/stream.cu]
   l.w = p.w + (rank * (CHUNKS * CHUNK) + 8 * t) * a.w_row + output;
 
   weights w[DEPTH];
-#pragma unroll
-  for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
-  lay_scales(a, p, rank, scales);
+// [3 more lines of templates/lib/projection/stream_kernel.h]
   __syncthreads();
   wait_for_previous_launch();
 // [8 more lines of tests/golden/lib/projection/stream.cu]

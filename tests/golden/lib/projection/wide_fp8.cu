@@ -1,16 +1,4 @@
 // Generated from gen/projection/kernels.lua by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_q_b_wide_fp8_1f6eea79
-// parameters:
-//   dtype = bf16
-//   heads = 16
-//   nope = 128
-//   norm = 1
-//   q_rank = 1536
-//   rope = 64
-//   split = 2
-//   weights = 2
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/wide_fp8 target=sm_90a dtype=bf16 heads=16 nope=128 norm=1 q_rank=1536 rope=64 split=2 weights=2
 
 #define MLAF_BF16 1
@@ -22,9 +10,7 @@
   return x | nan - (nan >> 6); // its low bits stay zero, as number.h wants
 // [37 more lines of tests/golden/mla_dequant/rows.cu]
 struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [3 more lines of templates/lib/projection/launch.h]
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_wide_fp8_1f6eea79_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 208384, {2, 1, 1},
     17, 0, 0, {0, 0}, 2, {{1, 32, 128, 64}, {2, 64, 32, 128}}};
@@ -33,83 +19,44 @@ struct __align__(64) mlaf_tensor_map {
 MLAF_DEV void wgmma_rs(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
 // [40 more lines of tests/golden/mla_prefill/sm90.cu]
 MLAF_DEV void wgmma_rs(float (&d)[80], const u32 (&a)[4], u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %85, 0;\nmov.b64 b, {%84, %86};\n"
-    "wgmma.mma_async.sync.aligned.m64n160k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63,"
+// [4 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
+// [3 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
     "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79}, "
     "{%80, %81, %82, %83}, b, p, 1, 1, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
 // [8 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
       "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79])
-    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
-}
-template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss(float (&d)[80], u32 a, u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %82, 0;\nmov.b64 b, {%81, %83};\n"
-    "mov.b64 a, {%80, %84};\n"
-    "wgmma.mma_async.sync.aligned.m64n160k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63,"
+// [9 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
+// [3 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
     "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79}, "
     "a, b, p, 1, 1, 0, 0;\n}"
 // [9 more lines of tests/golden/lib/projection/ring_absorb.cu]
       "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79])
-    : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
-}
-template <u32 B_HI = SWIZZLE_128>
+// [3 more lines of tests/golden/mla_decode/sm90_many.cu, with other numbers]
 // [53 more lines of tests/golden/lib/projection/ring_absorb.cu]
 MLAF_DEV void wgmma_rs(float (&d)[112], const u32 (&a)[4], u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %117, 0;\nmov.b64 b, {%116, %118};\n"
-    "wgmma.mma_async.sync.aligned.m64n224k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+// [4 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
 // [5 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
     "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111}, "
     "{%112, %113, %114, %115}, b, p, 1, 1, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
 // [12 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
       "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111])
-    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
-}
-template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss(float (&d)[112], u32 a, u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %114, 0;\nmov.b64 b, {%113, %115};\n"
-    "mov.b64 a, {%112, %116};\n"
-    "wgmma.mma_async.sync.aligned.m64n224k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+// [9 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
 // [5 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
     "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111}, "
     "a, b, p, 1, 1, 0, 0;\n}"
 // [11 more lines of tests/golden/lib/projection/ring_absorb.cu]
       "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95]),
-      "+f"(d[96]), "+f"(d[97]), "+f"(d[98]), "+f"(d[99]), "+f"(d[100]), "+f"(d[101]), "+f"(d[102]), "+f"(d[103]),
-      "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111])
-    : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
-}
-template <u32 B_HI = SWIZZLE_128>
+// [5 more lines of tests/golden/mla_decode/sm90_many.cu, with other numbers]
 MLAF_DEV void wgmma_rs(float (&d)[128], const u32 (&a)[4], u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %133, 0;\nmov.b64 b, {%132, %134};\n"
-    "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+// [4 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
 // [7 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
     "{%128, %129, %130, %131}, b, p, 1, 1, 0;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
 // [18 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
 MLAF_DEV void wgmma_ss(float (&d)[128], u32 a, u32 b, bool accumulate) {
-  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %130, 0;\nmov.b64 b, {%129, %131};\n"
-    "mov.b64 a, {%128, %132};\n"
-    "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+// [5 more lines of tests/golden/mla_decode/combine_values.cu, with other numbers]
 // [7 more lines of tests/golden/mla_decode/sm90_small_rank.cu]
     "a, b, p, 1, 1, 0, 0;\n}"
 // [11 more lines of tests/golden/lib/projection/ring_absorb.cu]
@@ -143,10 +90,7 @@ MLAF_DEV int width_of(i64 tokens) {
 }
 // [9 more lines of templates/lib/projection/wide_fp8.h]
   barrier_expect(full, (u32)width * 128);
-#pragma unroll 1
-  for (int row = 0; row < width; row += ROWS) copy_box(to + row * 128, &p.x, column, (int)t0 + row, full);
-}
-MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
+// [4 more lines of templates/lib/projection/wide_fp8.h]
 
 MLAF_DEV void load_pass(const mlaf_projection_params& p, u32 shared, const place& at, int begin, int end, i64 t0, int width,
                         int warp, int thread, ring& r) {
@@ -163,20 +107,17 @@ MLAF_DEV void take_w(u32 (&a)[4][4], u32 w, int g, float scale, u32 gain) {
 // [10 more lines of templates/lib/projection/wide_fp8.h]
     for (int i = 0; i < 4; i++) a[j][i] = number2(codes[j][i], scale, gains[i >> 1]);
   }
-}
-// [6 more lines of tests/golden/lib/projection/ring_fp8.cu]
-struct lane_place {
-// [7 more lines of templates/lib/projection/wide_fp8.h]
+// [4 more lines of templates/lib/projection/wide_fp8.h]
+  asm("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(y) : "r"(x));
+  return y;
+// [9 more lines of templates/lib/projection/wide_fp8.h]
                         ring& r, int& before, float& square) {
 // [26 more lines of templates/lib/projection/wide_fp8.h]
   const lane_place l = {shared, (u32)(W_AT + (16 * warp + g) * 64 + 2 * t), shared + GAIN_AT + 4 * t,
                         (const float*)(memory + SCALES_AT) + warp - begin * SCALES, g, lane, thread};
 // [6 more lines of templates/lib/projection/wide_fp8.h]
   take_w(a[0], shared + r.stage * STAGE + l.row, g, l.scales[begin * SCALES], l.gain + 128 * begin);
-  wait_for_previous_launch(); // weights come ahead of it, and so do their first numbers
-  barrier_wait(shared + X_AT + 8 * r.stage, r.lap);
-#pragma unroll 1
-  for (int step = begin; step < end; step += 2) { // a share has an even number of steps
+// [4 more lines of templates/lib/projection/wide_fp8.h]
     take_step<WIDTH>(total, a[0], a[1], l, step, end, r, before, square);
     take_step<WIDTH>(total, a[1], a[0], l, step + 1, end, r, before, square);
   }
@@ -194,10 +135,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_wide_fp8_1f6ee
 // [5 more lines of templates/lib/projection/wide_fp8.h]
   const place at = place_of(p.a, my_block() / SPLIT);
   const int begin = 2 * (STEPS / 2 * rank / SPLIT), end = 2 * (STEPS / 2 * (rank + 1) / SPLIT);
-  ring r = {0, 0};
-  if (thread == 32 * W_WARP) {
-    for (int i = 0; i < STAGES; i++) {
-      barrier_init(shared + FULL_AT + 8 * i, 1);
+// [4 more lines of templates/lib/projection/wide_fp8.h]
       barrier_init(shared + X_AT + 8 * i, 1);
       barrier_init(shared + EMPTY_AT + 8 * i, MATH / 32);
 // [10 more lines of templates/lib/projection/wide_fp8.h]
@@ -205,15 +143,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_b_wide_fp8_1f6ee
 #pragma unroll 1
     for (i64 t0 = 0; t0 < p.a.tokens; t0 += width) {
       load_pass(p, shared, at, begin, end, t0, width, warp, thread, r);
-      __syncthreads(); // the ring is done with
-      __syncthreads(); // sums are there
-      for (int i = 0; i < 2; i++) sync_cluster(); // within write_pass, and behind it
+// [3 more lines of templates/lib/projection/wide_fp8.h]
     }
     return;
   }
   if (width == 128) return multiply_all<128>(p.a, at, memory, shared, begin, end, thread, rank, r);
-  if (width == 160) return multiply_all<160>(p.a, at, memory, shared, begin, end, thread, rank, r);
-  if (width == 192) return multiply_all<192>(p.a, at, memory, shared, begin, end, thread, rank, r);
-  if (width == 224) return multiply_all<224>(p.a, at, memory, shared, begin, end, thread, rank, r);
-  if (width == 256) return multiply_all<256>(p.a, at, memory, shared, begin, end, thread, rank, r);
+// [4 more times the line above, with other numbers]
 }

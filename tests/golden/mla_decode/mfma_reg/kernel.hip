@@ -1,50 +1,18 @@
 // Generated from templates/mla_decode/mfma_reg.hip.in by mlaforge. Do not edit: change the template.
-// template_hash: (not part of a golden)
-// target: gfx950
-// symbol: mlaf_mla_decode_mfma_reg_5b93919c
-// parameters:
-//   blocks = 2
-//   causal = 1
-//   dtype = f16
-//   heads = 20
-//   kvload = temporal
-//   page_size = 1
-//   psplit = 1
-//   q_len = 3
-//   qsrc = lds
-//   rank = 256
-//   rescale = lazy
-//   rope = 32
-//   schedule = fitted
-//   tile = 16
-//   waves = 4
 // regenerate: lua5.4 gen/cli.lua render mla_decode/mfma_reg target=gfx950 blocks=2 causal=1 dtype=f16 heads=20 kvload=temporal page_size=1 psplit=1 q_len=3 qsrc=lds rank=256 rescale=lazy rope=32 schedule=fitted tile=16 waves=4
-
-
 
 #define MLAF_BF16 0
 #define MLAF_CVT_BF16 1
 #define MLAF_MFMA_K32 1
 #define MLAF_XCDS 8
 // [templates/lib/wave.h]
-// [templates/lib/number.h]
-// [templates/lib/mfma.h]
-// [templates/mla_decode/lib/args.h]
+// [3 more lines of tests/golden/mla_decode/combine_values_wave.hip]
 // [templates/mla_decode/lib/grid.h]
-// [templates/mla_decode/lib/paging.h]
-#define FIT_FIXED 64
-#define FIT_CUT 176
-#define FIT_PACE 40
-#define FIT_LEAST 256
-struct mlaf_kernel_launch {
-  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
-};
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+// [5 more lines of tests/golden/mla_decode/mfma_lds.hip, with other numbers]
+// [4 more lines of tests/golden/mla_decode/mfma_lds.hip]
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_decode_mfma_reg_5b93919c_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 8, 0, 1, {0, 0}, 0, {}};
-// [templates/mla_decode/lib/fit_wave.h]
-
-constexpr int H = 20, Q_LEN = 3, R = 256, ROPE = 32, PAGE = 1;
+// [3 more lines of tests/golden/mla_decode/mfma_lds.hip, with other numbers]
 constexpr bool CAUSAL = 1, LAZY = 1, NT = 0;
 constexpr bool Q_IN_LDS = 1, WHOLE_PAGES = 0;
 constexpr int WAVES = 4, BLOCKS = 2, ROWS = 16 * BLOCKS, TILE = 16, SUBS = 1, PSPLIT = 1;
@@ -90,10 +58,7 @@ MLAF_DEV void write_lse(const mlaf_decode_args& a, const piece& to, int row, flo
 // [12 more lines of templates/mla_decode/mfma_reg/finish.h]
       const int base = 128 * j + half * STRIP * 8;
 #pragma unroll
-      for (u32 i = 0; i < EACH; i++) {
-        f32x2 low = {0.0f, 0.0f}, high = {0.0f, 0.0f};
-#pragma unroll
-        for (int w = 0; w < WAVES; w++) low += x[i][w].xy * of_row[i][w], high += x[i][w].zw * of_row[i][w];
+// [4 more lines of templates/mla_decode/mfma_reg/finish.h]
         if (!here[i] || (128 * (j + 1) > R && base + (int)d >= R)) continue;
         if (FINAL) *(MLAF_GLOBAL u32x2*)(out[i] + BYTES * base) = u32x2{pack2(low.x, low.y), pack2(high.x, high.y)};
 // [7 more lines of templates/mla_decode/mfma_reg/finish.h]
@@ -115,10 +80,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& to, char* lds, int
 // [13 more lines of templates/mla_decode/mfma_reg.hip.in]
     for (int i = wave; i < BLOCKS * NK; i += WAVES) *(u32x4*)(lds + 1024 * i + 16 * lane) = load_q(a, to, i / NK, i % NK, lane);
     __syncthreads();
-  } else {
-#pragma unroll
-    for (int b = 0; b < BLOCKS; b++)
-#pragma unroll
+// [4 more lines of templates/mla_decode/mfma_reg.hip.in]
       for (int i = 0; i < NK; i++) q[b][Q_IN_LDS ? 0 : i] = load_q(a, to, b, i, lane);
   }
 // [20 more lines of templates/mla_decode/mfma_reg.hip.in]
@@ -129,13 +91,10 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& to, char* lds, int
 #pragma unroll
 // [9 more lines of templates/mla_decode/mfma_reg.hip.in]
 
-
       const bool fresh = t == begin + TILE * wave + step;
-      u32x2 p[BLOCKS][SUBS][PSPLIT];
-#pragma unroll
-      for (int b = 0; b < BLOCKS; b++) softmax(s[b], a.scale_log2e, limit[b] - (t - step), fresh, lane, row[b], o[b], p[b]);
-#pragma unroll
-// [17 more lines of templates/mla_decode/mfma_reg.hip.in]
+// [4 more lines of templates/mla_decode/mfma_reg.hip.in]
+      for (int u = 0; u < SUBS; u++)
+// [16 more lines of templates/mla_decode/mfma_reg.hip.in]
   const mlaf_decode_args last = arguments_again();
   if (__builtin_expect(to.n == 0, 0)) refuse_piece(last, to, 64 * wave + lane);
   else finish(last, to, lds, lane, wave, row, o);
@@ -146,21 +105,13 @@ extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256),
 mlaf_mla_decode_mfma_reg_5b93919c(mlaf_decode_args a) {
   __shared__ __attribute__((aligned(16))) char lds[35840];
   const int wave = uniform(thread_id() >> 6);
-  piece x;
-  asked q;
-  walk w = begin_walk(a, thread_id() & 63, q);
-  mlaf_decode_args now = a;
+// [4 more lines of templates/mla_decode/mfma_reg/kernel.h]
   bool whole = first_piece(thread_id() & 63, q, w, x);
 #pragma nounroll
-  while (true) {
-    int thread = thread_id(), mine = wave;
-    asm volatile("" : "+v"(thread), "+s"(mine)); // what follows from them is computed anew: else it occupies registers
+// [3 more lines of templates/mla_decode/mfma_reg/kernel.h]
     if (!whole) {
       if (w.next < 0 || !next_piece(w, x)) break;
-      now = arguments_kept();
-    }
-    work_on(now, x, lds, thread & 63, mine);
-    if (w.next < 0) break;
+// [4 more lines of templates/mla_decode/mfma_reg/kernel.h]
     whole = false;
     forget(q, now);
   }
