@@ -42,6 +42,33 @@ TEST(sums_of_every_length) {
   }
 }
 
+/* Eight sums side by side, each product rounded before it is added. */
+static double in_lanes(const double *a, const double *b, int n) {
+  double s[8] = {0};
+  for (int i = 0; i < n; i++) {
+    const volatile double term = a[i] * b[i];
+    s[i < n / 8 * 8 ? i % 8 : 0] += term;
+  }
+  return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
+}
+
+/* Hosts with fused multiplications and without find the same bits, so that a reported error does not depend on the host. */
+TEST(sums_are_the_same_on_every_host) {
+  numbers x = draw(MLAF_BF16);
+  double to[MOST] = {0};
+  for (int i = 0; i < MOST; i++) x.a[i] /= 3, x.b[i] /= 7; /* products that are not exact */
+  for (int n = 0; n <= MOST; n++) {
+    const double want = in_lanes(x.a, x.b, n);
+    assert_true(mlaf_dot(x.a, x.b, n) == want && mlaf_dot_sizes(x.a, x.b, n).sum == want);
+  }
+  mlaf_add_scaled(to, 0.3, x.a, MOST);
+  mlaf_add_scaled(to, 0.7, x.a, MOST);
+  for (int i = 0; i < MOST; i++) {
+    const volatile double first = 0.3 * x.a[i], second = 0.7 * x.a[i];
+    assert_true(to[i] == first + second);
+  }
+}
+
 /* Products of 8-bit floats are exact, and so is their sum in any order. */
 TEST(sums_of_codes_are_exact) {
   double codes[256], a[MOST], b[MOST], sum = 0;
