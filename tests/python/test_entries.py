@@ -2,9 +2,11 @@
 import array
 import inspect
 import math
+import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 try:
@@ -165,6 +167,10 @@ class Entries(EmulatorTest):
 
     def test_silly_values_of_any_argument_are_named(self):
         """Every argument of every entry, what stands behind * included. Some are taken: anything has a truth value."""
+        here, away = os.getcwd(), tempfile.TemporaryDirectory()  # a string is a good name of a database, which is written then
+        self.addCleanup(away.cleanup)
+        self.addCleanup(os.chdir, here)
+        os.chdir(away.name)
         tried = 0
         for call, good in self.calls():
             parameters = inspect.signature(call).parameters
