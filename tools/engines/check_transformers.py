@@ -155,6 +155,23 @@ def refusals(mine, ids):
         refused("gradients", "hidden requires a gradient", lambda: mine(ids, use_cache=False))
 
 
+def refused_patches(stock, ids):
+    """A patch that fails leaves the model as it was."""
+    mine = copy.deepcopy(stock)
+    for wrong in (dict(page_size=0), dict(kv_len=(5, 1)), dict(q_lens=()), dict(q_lens=(0,)), dict(batch=1.5), dict(prefill_tokens=0), dict(positions=-1)):
+        (name, _), said = *wrong.items(), "it was patched"
+        try:
+            ours.patch(mine, **{**PATCH, **wrong})
+        except mlaforge.MlafError as why:
+            said = str(why)
+        row(f"refused: patch({name}={wrong[name]})", f": {name} is " in said and torch.equal(mine(ids).logits, stock(ids).logits), said.splitlines()[0][:120])
+    try:
+        said = ours.patch(mine.model, **PATCH) and "it was patched"
+    except NotImplementedError as why:
+        said = str(why)
+    row("refused: a model without a head", "does not generate" in said and torch.equal(mine(ids).logits, stock(ids).logits), said[:120])
+
+
 def main():
     torch.set_grad_enabled(False)
     for kind, how in (("dense", {}), ("experts", dict(first_k_dense_replace=2, initializer_range=0.05))):
@@ -168,6 +185,7 @@ def main():
         modes(kind, stock, mine, tiny.Judge(exact))
         if kind == "dense":
             refusals(mine, torch.randint(1, 90, (1, 12)))
+            refused_patches(stock, torch.randint(1, 90, (1, 12)))
             batching(stock, mine, tiny.Judge(exact))
             compiled(stock, mine, tiny.Judge(exact))
             graphs(stock, tiny.Judge(exact))

@@ -11,7 +11,7 @@ from mlaforge.errors import needs
 needs(__name__, "torch", "transformers")
 
 import torch
-from transformers import AttentionInterface, AttentionMaskInterface, Cache, DynamicCache
+from transformers import AttentionInterface, AttentionMaskInterface, Cache, DynamicCache, PreTrainedModel
 from transformers.masking_utils import causal_mask_function
 
 import mlaforge
@@ -20,6 +20,7 @@ from mlaforge.engines.steps import padded
 from mlaforge.engines.transformers_batching import Batching
 from mlaforge.engines.transformers_cache import latent_layer
 from mlaforge.engines.transformers_graphs import Graphs
+from mlaforge.tensors import fail, whole
 
 # Attention modules whose forward is the MLA layer. Others have gates, scales or selections that a layer does not know.
 SERVED = ("DeepseekV2Attention", "DeepseekV3Attention", "Glm4MoeLiteAttention", "Mistral4Attention", "YoutuAttention")
@@ -54,9 +55,13 @@ class Runner:
         self.table = (torch.cat((angles.cos(), angles.sin()), 1) * rope.attention_scaling).float()
         self.most, self.most_q, self.columns = options["prefill_tokens"], max(options["q_lens"]), modules[0].kv_lora_rank + modules[0].qk_rope_head_dim
         self.fixed, self.graphs, self.calls = None, None, {"decode": 0, "prefill": 0}  # fixed: the step of a forward that is being recorded
-        for module in modules:
-            self.add(module, config)
-        self.make(options["batch"])
+        try:
+            for module in modules:
+                self.add(module, config)
+            self.make(options["batch"])
+        except BaseException:
+            self.undo()
+            raise
 
     def add(self, module, config):
         """Checks a module, and what its layer is made of."""
@@ -81,6 +86,13 @@ class Runner:
             if hasattr(module, "_mlaforge_layer"):
                 module._mlaforge_layer.close()
                 del module._mlaforge_layer
+
+    def undo(self):
+        """Gives modules their own forward back."""
+        self.close()
+        for module in self.modules:
+            for name in ("forward", "_mlaforge"):
+                module.__dict__.pop(name, None)
 
     def check(self, batch, tokens):
         """Makes layers anew if they take fewer requests; refuses more tokens of a request than there are rotations."""
@@ -148,13 +160,21 @@ def patch(model, *, page_size=64, batch=1, kv_len=(1024, 8192), q_lens=(1,), pre
     why = unsupported("transformers")
     if why:
         raise ImportError(why)
+    if not isinstance(model, torch.nn.Module):
+        fail(f"model is {type(model).__name__}, must be a transformers model")
+    for name, value in dict(batch=batch, prefill_tokens=prefill_tokens, positions=1 if positions is None else positions).items():
+        whole(name, value, 1, 1 << 30)
+    q_lens = tuple(whole("q_lens", q, 1, 16) for q in (q_lens if isinstance(q_lens, (tuple, list, set, range)) else (q_lens,)))
+    if not q_lens:
+        fail("q_lens is empty, must be numbers of 1..16")
     unpatch(model)
     modules = [m for m in model.modules() if hasattr(m, "kv_a_proj_with_mqa") and hasattr(m, "kv_b_proj")]
     for module in modules:
         refuse(f"{type(module).__name__} is not served; served are {', '.join(SERVED)}", type(module).__name__ not in SERVED or hasattr(module, "indexer"))
     refuse(f"{type(model).__name__} has no MLA layer", not modules)
+    refuse(f"{type(model).__name__} does not generate: patch the model that has a language-model head", isinstance(model, PreTrainedModel) and not model.can_generate())
     runner = Runner(model, modules, page_size, positions,
-                    dict(options, batch=batch, kv_len=kv_len, q_lens=tuple(q_lens), prefill_tokens=prefill_tokens, ctx=ctx))
+                    dict(options, batch=batch, kv_len=kv_len, q_lens=q_lens, prefill_tokens=prefill_tokens, ctx=ctx))
     runner.before = model.config.get_text_config()._attn_implementation, getattr(model.generation_config, "disable_compile", False)
     model.mlaforge = runner
     model.set_attn_implementation(NAME)
@@ -170,9 +190,7 @@ def unpatch(model):
     runner = model.__dict__.pop("mlaforge", None)
     if runner is None:
         return model
-    runner.close()
-    for module in runner.modules:
-        del module.forward, module._mlaforge
+    runner.undo()
     del model.init_continuous_batching
     if runner.graphs is not None:
         del model.forward
