@@ -102,8 +102,8 @@ class Steps(unittest.TestCase):
         self.assertEqual(out.tolist(), [[0, 2, 4], [6, 8, 10], [0, 0, 0], [18, 20, 22]])
 
     def test_another_mask_is_refused(self):
-        for mask in ([[1, 1], [1, 1]], [[[[1]]]]):
-            with self.assertRaisesRegex(NotImplementedError, r"attention_mask has the shape \(.*\), must be \[requests, 5\] for 4 cached and 1 new"):
+        for mask in ([[1, 1], [1, 1]], [[[[1]]]], [[1] * 5], [[1] * 5] * 3):
+            with self.assertRaisesRegex(NotImplementedError, r"attention_mask has the shape \(.*\), must be \[2, 5\] for 4 cached and 1 new"):
                 self.padded(mask, 1)
 
     def test_a_table_is_written_where_blocks_changed(self):

@@ -87,8 +87,8 @@ def padded(layer, rows, shape, past, mask, positions, most, most_q):
     """The step of [B, S] = shape new tokens behind `past` cached ones: request b has pages [b W, (b + 1) W) of rows, filled by the tokens that mask, [B, past + S]
     or wider, lets see (None: all). Up to most_q new tokens without padding are a decode; one without a mask, or of one token each, waits for nothing."""
     (batch, tokens), total, keep, device = shape, past + shape[1], None, rows.device
-    refuse(f"attention_mask has the shape {() if mask is None else tuple(mask.shape)}, must be [requests, {total}] for {past} cached and {tokens} new tokens",
-           mask is not None and (mask.dim() != 2 or mask.shape[1] < total))
+    refuse(f"attention_mask has the shape {() if mask is None else tuple(mask.shape)}, must be [{batch}, {total}] for {past} cached and {tokens} new tokens",
+           mask is not None and (mask.dim() != 2 or mask.shape[0] != batch or mask.shape[1] < total))
     table = torch.arange(rows.shape[0], device=device, dtype=torch.int32).view(batch, -1)
     mask = None if mask is None else mask[:, :total] != 0
     at = torch.arange(past, total, device=device).expand(batch, -1) if mask is None else mask.cumsum(1)[:, past:] - 1  # tokens' rows of their request's pages
