@@ -5,6 +5,7 @@ import inspect
 import math
 import os
 import re
+import struct
 
 from . import context, torch_state
 from .errors import MlafError
@@ -21,7 +22,8 @@ WORDS = {"the cache": ("kv_cache", "kv_buffer", "k_buffer", "k_cache", "cache"),
          "ckv": ("k_cache", "kv_buffer", "kv"), "extra_ckv": ("extra_k_cache",), "keys": ("cache",), "w_scale": ("weights_scale",),
          "extra": ("extra_k_cache",), "cache_format": ("is_fp8_kvcache",), "extra_indices": ("extra_indices_in_kvcache",), "q_scale": ("descale_q",), "kv_scale": ("descale_k",)}
 LENGTHS = {"topk": "indices", "extra_topk": "extra_indices"}  # members of C's structs that count a tensor's columns
-FAULTS = (RuntimeError, AttributeError, TypeError, IndexError, KeyError, ValueError, ZeroDivisionError, OverflowError, ctypes.ArgumentError)
+FAULTS = (RuntimeError, AttributeError, TypeError, IndexError, KeyError, ValueError, ZeroDivisionError, OverflowError, ctypes.ArgumentError,
+          struct.error)
 MOST = (1 << 31) - 1
 
 
@@ -132,7 +134,10 @@ def check(name, kind, value, on_gpu=False):
         if not hasattr(value, "items"):
             fail(f"{name} is {type(value).__name__}, must be a dictionary of tensors by their names")
         refuse(name, value) if on_gpu else None
-    elif not ("pair" in kind and isinstance(value, (tuple, list)) and len(value) == 2):
+    elif "pair" in kind and isinstance(value, (tuple, list)) and len(value) == 2:
+        for i, part in enumerate(value):
+            tensor(f"{name}[{i}]", "", part, on_gpu)
+    else:
         tensor(name, kind, value, on_gpu)
 
 

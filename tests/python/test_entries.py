@@ -158,7 +158,7 @@ class Entries(EmulatorTest):
 
     def silly(self):
         """Values that are no sensible argument of anything; PyTorch's where it is there."""
-        made = [Odd(), [Odd()], "x", b"x", -1, 1 << 70, 1.5, math.nan, {}, (), len, int, self.new(2, 2)]
+        made = [Odd(), [Odd()], "x", b"x", -1, 1 << 70, 1.5, 1j, [1.5, 2.5], math.nan, {}, (), int, self.new(2, 2)]
         return made + ([] if torch is None else [torch.zeros(2, 2), torch.zeros(2)])
 
     # Arguments whose fault is said by another's name: they come together, or one's shape says the other's.
