@@ -112,7 +112,6 @@ typedef struct emu_counts {
   uint64_t mfma_flops;
   uint64_t lds_clk;          /* LDS port clocks including bank conflicts, from actual addresses */
   uint64_t lds_conflict_clk; /* the part of it that conflicts cost */
-  uint64_t l1_lines;         /* 128-byte L1 line touches of vector memory */
   uint64_t vmem_bytes_loaded, vmem_bytes_stored; /* by active lanes */
   uint64_t nop_states;
   uint64_t barriers;

@@ -21,16 +21,3 @@ void emu_lanes_extent(const uint64_t addr[EMU_LANES], uint64_t *least, uint64_t 
   extent(addr, ends);
   *least = ends[0], *most = ends[1];
 }
-
-CLONES static uint64_t lines(const uint64_t *addr, uint64_t last, uint64_t mask) {
-  uint64_t n = 1 + (((addr[0] ^ (addr[0] + last)) & mask) != 0);
-  for (int l = 1; l < EMU_LANES; l++) {
-    const uint64_t a = addr[l], end = a + last, before = addr[l - 1] + last;
-    n += (((a ^ before) & mask) != 0) + (((a ^ end) & mask) != 0);
-  }
-  return n;
-}
-
-unsigned emu_lanes_lines(const uint64_t addr[EMU_LANES], unsigned bytes, unsigned line) {
-  return (unsigned)lines(addr, bytes - 1, ~(uint64_t)(line - 1));
-}

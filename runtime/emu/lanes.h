@@ -11,9 +11,6 @@
 /* Least and largest of 64 addresses. */
 void emu_lanes_extent(const uint64_t addr[EMU_LANES], uint64_t *least, uint64_t *most);
 
-/* Lines of `line` bytes, a power of two, that 64 lanes touch with `bytes` each; neighbouring lanes in one line touch it once. */
-unsigned emu_lanes_lines(const uint64_t addr[EMU_LANES], unsigned bytes, unsigned line);
-
 #define EMU_INLINE inline __attribute__((always_inline))
 
 /* Lanes l to l + 3: n dwords at `at` of each to n registers, and back in the order of lanes. n is 1 to 4 and known to the

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/lanes.h"
 #include "emu/timing.h"
 
 static const uint64_t EVENT_BUDGET = 16u << 20; /* two seconds of recording, and the memory of one `time` call */
@@ -206,13 +205,5 @@ static unsigned record_lines(emu_recorder *r, emu_trace *t, const uint64_t *addr
 
 void emu_timing_memory(emu_wave *w, const uint64_t addr[EMU_LANES], uint64_t lanes, unsigned bytes) {
   emu_trace *t = w->timing;
-  uint64_t last = UINT64_MAX;
-  if (lanes == ~UINT64_C(0)) w->counts.l1_lines += emu_lanes_lines(addr, bytes, LINE);
-  for (int l = 0; l < EMU_LANES && lanes != ~UINT64_C(0); l++) { /* touches: neighbouring lanes in one line are one */
-    if (!(lanes >> l & 1)) continue;
-    uint64_t a = addr[l] / LINE, b = (addr[l] + bytes - 1) / LINE;
-    w->counts.l1_lines += (a != last) + (b != a);
-    last = b;
-  }
   if (t) t->pending_clk = (uint16_t)(t->pending_clk + record_lines(w->group->timing, t, addr, lanes, bytes));
 }
