@@ -22,6 +22,15 @@ TEST_OF(global_memory_nobody_wrote, snip *s) {
       {STORE9 "global_load_dwordx3 v[10:12], v4, s[6:7] offset:5\n" VM, false},
       {STORE16 "global_load_ubyte v9, v5, s[6:7] offset:15\n" VM, true},
       {STORE16 "global_load_ubyte v9, v5, s[6:7] offset:16\n" VM, false},
+      {"v_mov_b32 v6, 5\nv_mov_b32 v7, 5\nv_mov_b32 v8, 5\nglobal_store_dwordx3 v5, v[6:8], s[6:7]\n"
+       "global_load_ubyte v9, v5, s[6:7] offset:11\n" VM, true},
+      {"v_mov_b32 v6, 5\nv_mov_b32 v7, 5\nv_mov_b32 v8, 5\nglobal_store_dwordx3 v5, v[6:8], s[6:7]\n"
+       "global_load_ubyte v9, v5, s[6:7] offset:12\n" VM, false},
+      /* lanes that are on alone */
+      {"s_mov_b64 exec, 0xff\n" STORE9 "global_load_dword v10, v1, s[6:7]\n" VM, true},
+      {"s_mov_b64 exec, 0xff\n" STORE9 "s_mov_b64 exec, 0x1ff\nglobal_load_dword v10, v1, s[6:7]\n" VM, false},
+      {"s_mov_b64 exec, 0xff\n" STORE9 "s_mov_b64 exec, -1\nglobal_load_dword v10, v1, s[6:7]\n" VM, false},
+      {"s_lshr_b64 exec, exec, 1\n" STORE9 "s_mov_b64 exec, -1\nglobal_load_dword v10, v1, s[6:7]\n" VM, false},
       {"global_store_byte v1, v9, s[6:7]\nglobal_load_ubyte v10, v1, s[6:7]\n" VM, true},
       {"global_store_byte v1, v9, s[6:7]\nglobal_load_ushort v10, v1, s[6:7]\n" VM, false},
       {"global_atomic_add v1, v9, s[6:7]\n" VM, false},
