@@ -258,6 +258,6 @@ def parts_or_joined(q, room=None, ctx=None):
         fail(f"q is {len(q)} tensors, must be one, or two: q_nope and q_pe")
     if q[1].shape[-1] and _in_place(q[0]) and _in_place(q[1]) and not _lie_together(*q):
         ctx = context.default_context() if ctx is None else ctx
-        if q[0].shape[-2] not in JOINED.get(ctx.target, ()):
+        if q[0].shape[-2] not in JOINED.get(ctx._target, ()):
             return tuple(q)
     return joined_q(*q, room, ctx)
