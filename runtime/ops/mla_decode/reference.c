@@ -1,43 +1,17 @@
-/* fp64 MLA decode. Written for clarity first; the two inner loops are blocked by 8 so that they vectorise without
- * licence to reorder everything else. */
+/* fp64 MLA decode. Written for clarity first; op/sums.h has the inner loops. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "op/stored.h"
+#include "op/sums.h"
 #include "ops/mla_decode/problem.h"
 #include "ops/mla_decode/reference.h"
 #include "ops/mla_decode/tokens.h"
-
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_THREAD__)
-#define FAST __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define FAST
-#endif
 
 /* Scratch of one request: its K rows gathered to double, one query row, its scores. */
 typedef struct scratch {
   double *k, *q, *score;
 } scratch;
-
-/* n is a multiple of 8 (rank and rope are multiples of 32). */
-FAST static double dot(const double *a, const double *b, int n) {
-  double lane[8] = {0};
-  for (int i = 0; i < n; i += 8)
-    for (int j = 0; j < 8; j++) lane[j] += a[i + j] * b[i + j];
-  return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
-}
-
-FAST static double dot_abs(const double *a, const double *b, int n) {
-  double lane[8] = {0}, sum = 0;
-  for (int i = 0; i < n; i += 8)
-    for (int j = 0; j < 8; j++) lane[j] += fabs(a[i + j] * b[i + j]);
-  for (int j = 0; j < 8; j++) sum += lane[j];
-  return sum;
-}
-
-FAST static void add_scaled(double *o, double w, const double *v, int n) {
-  for (int i = 0; i < n; i++) o[i] += w * v[i];
-}
 
 /* A key's rope columns, turned by its row of the table (NULL: there is none). */
 static void turn(const mlaf_batch *x, const float *angles, double *k) {
@@ -82,11 +56,9 @@ static bool gather(const mlaf_batch *x, int32_t b, int64_t kv_len, double *k) {
       decode_token(x, id, t % page, k);
       continue;
     }
-    const uint16_t *ckv = x->ckv + row * x->ckv_row_stride;
-    for (int c = 0; c < rank; c++) k[c] = mlaf_decode16(x->problem.dtype, ckv[c]);
+    mlaf_widen16(x->problem.dtype, x->ckv + row * x->ckv_row_stride, rank, k);
     if (d > rank) {
-      const uint16_t *kpe = x->kpe + row * x->kpe_row_stride;
-      for (int c = rank; c < d; c++) k[c] = mlaf_decode16(x->problem.dtype, kpe[c - rank]);
+      mlaf_widen16(x->problem.dtype, x->kpe + row * x->kpe_row_stride, d - rank, k + rank);
       if (x->problem.rotate) turn(x, t < x->rope_rows ? x->rope_table + t * x->problem.rope : NULL, k + rank);
     }
   }
@@ -98,15 +70,16 @@ static void one_row(const mlaf_batch *x, const scratch *s, int64_t n, double *o,
   const int rank = x->problem.rank, d = rank + x->problem.rope;
   double max = -INFINITY, sum = 0;
   for (int64_t t = 0; t < n; t++) {
-    s->score[t] = x->scale * dot(s->q, s->k + t * d, d);
+    const mlaf_sum score = mlaf_dot_sizes(s->q, s->k + t * d, d);
+    s->score[t] = x->scale * score.sum;
     if (s->score[t] > max) max = s->score[t]; /* NaN never wins; it comes back through the sum */
-    if (magnitude) *magnitude = fmax(*magnitude, fabs(x->scale) * dot_abs(s->q, s->k + t * d, d));
+    if (magnitude) *magnitude = fmax(*magnitude, fabs(x->scale) * score.size);
   }
   for (int64_t t = 0; t < n; t++) {
     /* A row of -inf scores has no defined softmax: inf - inf makes it NaN, as on the device. */
     double w = exp(s->score[t] - max);
     sum += w;
-    add_scaled(o, w, s->k + t * d, rank);
+    mlaf_add_scaled(o, w, s->k + t * d, rank);
   }
   if (n)
     for (int c = 0; c < rank; c++) o[c] /= sum;
