@@ -1,5 +1,5 @@
-/* A layer whose products a vendor's library does in part, so that its workspace is not the larger the more tokens a call has:
- * hipBLASLt's fake over the fake HIP runtime. */
+/* A layer with a product of a vendor's library. Its workspace may be smaller for more tokens. hipBLASLt is a fake over the fake
+ * HIP runtime. */
 #include "db/db.h"
 #include "fake/fake_test.h"
 #include "gen/gen.h"
