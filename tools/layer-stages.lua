@@ -30,8 +30,10 @@ local function row_of(row)
   local alternative = ALTERNATIVES[row.alternative] or refuse("no alternative of a layer", row.alternative)
   local from, to = whole(row, "from", 1), row.to == "0" and 0 or whole(row, "to", MOST)
   if to ~= MOST and to ~= 0 and to < from then refuse("to is less than from", row.to) end
-  if alternative ~= "ALT_DECODE_V_OUT" and not alternative:find("^ALT_KEPT") then
-    if not is_power(from - 1) then refuse("from must be 1 or one more than a power of two", row.from) end
+  if alternative ~= "ALT_DECODE_V_OUT" then -- a class of tokens has plans for what its first and its last number launch
+    if not alternative:find("^ALT_KEPT") and not is_power(from - 1) then
+      refuse("from must be 1 or one more than a power of two", row.from)
+    end
     if to ~= MOST and not is_power(to) then refuse("to must be a power of two", row.to) end
   end
   local margin = row.margin == "-" and "0" or row.margin:match("^%d+%.?%d*$") or refuse("margin is no number", row.margin)

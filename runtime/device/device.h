@@ -73,11 +73,12 @@ typedef struct mlaf_timing {
 typedef struct mlaf_time_opts {
   int32_t warmup, min_samples, max_samples;
   double min_window_ns;     /* per sample; repeats are doubled until reached */
-  double limit_s;           /* wall-clock limit; what takes long itself goes on until it has min_samples (device/measure.c) */
+  double limit_s;           /* wall-clock limit; what takes long itself goes on until it has min_samples (device/measure.c). A
+                               model takes it as an amount of work, the same on each host (emu/timing.h) */
   double give_up_ns;        /* stop early when the median exceeds this; 0 = never */
   int32_t sets;             /* sequences to go through in turn, a power of two: so that none finds its data in a cache. 0: 1 */
   double idle_s;            /* leave the device alone this long first: its clock depends on what ran before */
-  double deadline;          /* of mlaf_now: no sample begins later, enough or not. 0: none */
+  double deadline;          /* of mlaf_now: no sample begins later, enough or not; a model ends with E_TIMEOUT. 0: none */
   bool uneven;              /* the launches' workgroups may differ much in work: a model looks at all, not at a few */
   const atomic_bool *cancel; /* true: E_CANCELLED before the next sample. May be NULL */
   double (*now)(void);      /* seconds by which limits count; NULL: mlaf_now */

@@ -60,8 +60,9 @@ typedef struct emu_recorder {
   uint64_t budget;    /* instructions to record, and as many to count; four times as many where uneven */
   uint64_t max_bytes; /* of host memory for all traces: dev->max_bytes */
   atomic_uint_fast64_t bytes;
-  double deadline;    /* mlaf_now() at which no further workgroup is begun, 0: none */
-  bool cut;           /* it was reached */
+  double deadline;    /* by now(): at it no further workgroup is begun, and there is no time (E_TIMEOUT). 0: none */
+  double (*now)(void);
+  atomic_bool late;   /* the deadline was reached */
   bool (*hopeless)(void *user); /* asked behind the first workgroup and the first chain: record no more? NULL: go on */
   void *user;
 } emu_recorder;
@@ -145,7 +146,9 @@ typedef struct emu_time_how {
   emu_observer observer; /* may be NULL */
   void *user;
   double limit_s;        /* as mlaf_time_opts: fixes how many instructions are recorded (8 M for each second; 0: 2 s), so that
-                            the result does not depend on the host's speed; at three times it no workgroup is begun any more */
+                            the result does not depend on the host's speed. No clock is read for it */
+  double deadline;       /* as mlaf_time_opts: E_TIMEOUT where it comes before the end of the recording. 0: none */
+  double (*now)(void);   /* the deadline's clock; NULL: mlaf_now */
   double give_up_ns;     /* a launch, or what came before it, that takes clearly longer is not worked out further; 0: never */
   bool all;              /* record every workgroup: what extrapolation is judged by */
   bool uneven;           /* as mlaf_time_opts */

@@ -18,7 +18,6 @@
 
 enum { MAX_THREADS = 64, PASSES = 3 };
 static const double EVENTS_PER_SECOND = 8 << 20; /* recorded by a slow host: what a limit in seconds buys */
-static const double PATIENCE = 3;                /* times the limit, as for the samples of real devices */
 static const double BRIEFLY = 0.2; /* of the longest workgroup: took part in no sharing that counts */
 static const double CLEARLY = 1.5; /* over the limit after a first pass at boost clock: the others will not bring it back */
 
@@ -195,7 +194,6 @@ typedef struct sequence {
   size_t n_written, cap;
   double ns, kernel_ns, clock_ns; /* clock_ns: sum of clock x kernel time */
   double part[EMU_PART_COUNT];
-  double deadline; /* mlaf_now() at which the caller's patience ends, 0: never */
   char detail[100];
 } sequence;
 
@@ -355,7 +353,9 @@ static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t in
   glance g = {.m = m};
   rec.all = how->all;
   rec.uneven = how->uneven;
-  if (how->limit_s > 0) rec.budget = (uint64_t)(how->limit_s * EVENTS_PER_SECOND), rec.deadline = q->deadline;
+  rec.deadline = how->deadline;
+  rec.now = how->now ? how->now : mlaf_now;
+  if (how->limit_s > 0) rec.budget = (uint64_t)(how->limit_s * EVENTS_PER_SECOND);
   if (how->give_up_ns > 0) rec.hopeless = is_hopeless, rec.user = &g;
   mark_written(q, &rec, a);
   st = emu_sample_run(dev, l, &rec, err);
@@ -402,8 +402,7 @@ static void fill_timing(const sequence *q, mlaf_timing *out) {
 
 mlaf_status emu_time_how_to(emu_device *dev, const mlaf_launch *launches, size_t n, const emu_time_how *how, mlaf_timing *out,
                             mlaf_err *err) {
-  /* each launch has the limit: a layer's seven shared one, and a busy host cut them short */
-  sequence q = {.deadline = how->limit_s > 0 ? mlaf_now() + PATIENCE * how->limit_s * (double)n : 0};
+  sequence q = {.ns = 0};
   mlaf_status st = n ? MLAF_OK : mlaf_fail(err, MLAF_E_ARG, "no launch to time");
   bool hopeless = false;
   for (size_t i = 0; i < n && st == MLAF_OK && !hopeless; i++) {
@@ -411,14 +410,14 @@ mlaf_status emu_time_how_to(emu_device *dev, const mlaf_launch *launches, size_t
     hopeless = how->give_up_ns > 0 && q.ns > CLEARLY * how->give_up_ns;
   }
   if (st == MLAF_OK) fill_timing(&q, out);
-  const char *note = hopeless ? ", given up early" : q.deadline > 0 && mlaf_now() > q.deadline ? ", time limit" : "";
-  if (st == MLAF_OK) snprintf(out->detail, sizeof out->detail, "%s%s", q.detail, note);
+  if (st == MLAF_OK) snprintf(out->detail, sizeof out->detail, "%s%s", q.detail, hopeless ? ", given up early" : "");
   free(q.written);
   return st;
 }
 
 mlaf_status emu_time(emu_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts, mlaf_timing *out,
                      mlaf_err *err) {
-  const emu_time_how how = {.limit_s = opts->limit_s, .give_up_ns = opts->give_up_ns, .uneven = opts->uneven};
+  const emu_time_how how = {.limit_s = opts->limit_s, .give_up_ns = opts->give_up_ns, .uneven = opts->uneven,
+                            .deadline = opts->deadline, .now = opts->now};
   return emu_time_how_to(dev, launches, n, &how, out, err);
 }

@@ -7,7 +7,10 @@
  * no stride of the grid's shape aliases with them.
  *
  * Ragged batches and persistent grids hold workgroups of different length. Their instructions are counted in a run without
- * recording, and the sample is filled up until no workgroup is far from all of it. */
+ * recording, and the sample is filled up until no workgroup is far from all of it.
+ *
+ * The choice depends on the launch and on the number of instructions that the caller allows alone, never on a clock: a model
+ * repeats itself on any host. A caller whose time is over gets no time at all. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +21,7 @@
 enum { UNEVEN_COUNT = 4 }; /* of launches said to be uneven, times the instructions counted of others */
 enum { CHAIN = 4, MAX_CHAINS = 4, MIN_CHAINS = 2, SMALL_GRID = 16, PER_CHAIN = CHAIN + 1, MAX_EXTRA = 8 };
 static const double ALIKE = 1.1; /* work of the longest over that of the shortest: the sample stands well for all */
-static const double UNLIKE = 2; /* the same, where the limit kept others from being looked at */
+static const double UNLIKE = 2; /* the same: neither of the two says anything about the other */
 static const double CHEAP = 1 << 20; /* instructions of all workgroups: counting takes a fraction of a second */
 static const double NEAR = 1.15;  /* a sample stands for work up to this factor away, where it can be had */
 
@@ -70,8 +73,8 @@ static bool wanted(void *ctx, const uint32_t id[3]) {
   bool mine = p->count && p->pick[linear];
   for (size_t i = 0; i < r->n_samples && !p->count; i++)
     if (r->sample[i].id == linear) mine = r->sample[i].wave == NULL; /* not one recorded before */
-  if (!mine || r->deadline <= 0 || linear == r->sample[0].id || mlaf_now() < r->deadline) return mine;
-  r->cut = true; /* only ever set, by any thread */
+  if (!mine || r->deadline <= 0 || r->now() < r->deadline) return mine;
+  atomic_store(&r->late, true);
   return false;
 }
 
@@ -82,12 +85,13 @@ static void counted(void *ctx, const uint32_t id[3], const emu_counts *counts) {
   if (p->count) p->r->work[linear_id(p->l, id)] = (float)sum;
 }
 
-/* Samples that the deadline kept from being run are dropped. */
-static void drop_unrecorded(emu_recorder *r) {
-  size_t n = 0;
-  for (size_t i = 0; i < r->n_samples; i++)
-    if (r->sample[i].wave) r->sample[n++] = r->sample[i];
-  r->n_samples = n;
+/* A part of the sample may have no sibling that shares its lines, or nothing to do: it gives no time. */
+static mlaf_status in_time(const emu_recorder *r, mlaf_err *err) {
+  if (!atomic_load(&r->late)) return MLAF_OK;
+  size_t done = 0;
+  for (size_t i = 0; i < r->n_samples; i++) done += r->sample[i].wave != NULL;
+  return mlaf_fail(err, MLAF_E_TIMEOUT, "the run's time limit ended the timing model when %zu workgroups of %llu were recorded,"
+                   " which is too early to tell a time: allow the run more time", done, (unsigned long long)r->n_groups);
 }
 
 static mlaf_status record(emu_device *dev, const mlaf_launch *l, emu_recorder *r, mlaf_err *err) {
@@ -95,7 +99,7 @@ static mlaf_status record(emu_device *dev, const mlaf_launch *l, emu_recorder *r
   pass p = {r, l, false, NULL};
   emu_launch_opts opts = {.filter = wanted, .ctx = &p, .recorder = r};
   mlaf_status st = emu_launch_run(dev, l, &opts, NULL, NULL, err);
-  if (st == MLAF_OK) drop_unrecorded(r);
+  if (st == MLAF_OK) st = in_time(r, err);
   for (size_t i = 0; i < r->n_samples && st == MLAF_OK; i++)
     for (int w = 0; w < r->sample[i].n_waves; w++)
       if (r->sample[i].wave[w].failed) st = mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the trace of a workgroup");
@@ -172,7 +176,7 @@ static double distance(const emu_recorder *r, double work) {
   return least;
 }
 
-/* More samples, each the workgroup that is worst stood for. */
+/* More samples, each the workgroup that is worst stood for; one in any case, beyond that as many as the budget holds. */
 static bool add_unlike(emu_recorder *r) {
   size_t before = r->n_samples;
   uint64_t recorded = events(r);
@@ -184,13 +188,15 @@ static bool add_unlike(emu_recorder *r) {
       if (d > most) most = d, worst = id;
     }
     recorded += (uint64_t)r->work[worst];
-    if (most < NEAR || recorded > 2 * r->budget) break;
+    if (most < NEAR || (k > 0 && recorded > 2 * r->budget)) break;
     add_id(r, worst);
   }
   return r->n_samples > before;
 }
 
-static mlaf_status count_work(emu_device *dev, const mlaf_launch *l, emu_recorder *r, mlaf_err *err) {
+/* `first` and `last`: work of the grid's first and last workgroup, which ran already. */
+static mlaf_status count_work(emu_device *dev, const mlaf_launch *l, emu_recorder *r, uint64_t first, uint64_t last,
+                              mlaf_err *err) {
   double least = 1e30, most = 0, sum = (double)events(r), mean = sum / (double)r->n_samples;
   for (size_t i = 0; i < r->n_samples; i++) {
     double work = (double)sample_work(&r->sample[i]);
@@ -198,7 +204,7 @@ static mlaf_status count_work(emu_device *dev, const mlaf_launch *l, emu_recorde
   }
   uint64_t x = x_alike(r, l) ? l->grid[0] : 1;
   bool cheap = mean * (double)(r->n_groups / x) < fmax(1.5 * sum, CHEAP);
-  if ((most < ALIKE * least && !cheap && !r->uneven) || r->cut) return MLAF_OK;
+  if (most < ALIKE * least && !cheap && !r->uneven) return MLAF_OK;
   if (r->n_groups > r->max_bytes / (sizeof *r->work + sizeof(bool)))
     return mlaf_fail(err, MLAF_E_NOMEM, "the timing model needs more than %llu MiB of host memory for %llu workgroups"
                      " (MLAF_EMU_MAX_MEMORY sets the limit)", (unsigned long long)(r->max_bytes >> 20),
@@ -211,11 +217,13 @@ static mlaf_status count_work(emu_device *dev, const mlaf_launch *l, emu_recorde
     emu_launch_opts opts = {.filter = wanted, .done = counted, .ctx = &p};
     pick_counted(r, x, mean, pick);
     st = emu_launch_run(dev, l, &opts, NULL, NULL, err);
+    if (st == MLAF_OK) st = in_time(r, err);
   }
   free(pick);
   if (st != MLAF_OK) return st;
   fill_uncounted(r, x);
-  return add_unlike(r) && !r->cut ? record(dev, l, r, err) : MLAF_OK;
+  r->work[0] = (float)first, r->work[r->n_groups - 1] = (float)last;
+  return add_unlike(r) ? record(dev, l, r, err) : MLAF_OK;
 }
 
 /* Unrecorded workgroups of ids that are all `want` of the grid: 0, or its last. */
@@ -247,20 +255,6 @@ static mlaf_status run_one(emu_device *dev, const mlaf_launch *l, bool last, uin
   return st;
 }
 
-/* A recording that the time limit cut short stands for a launch only while all that is known of its workgroups is alike: the
- * one sample may be a workgroup that had nothing to do. */
-static mlaf_status stands_for(const emu_recorder *r, uint64_t first, mlaf_err *err) {
-  double least = (double)first, most = least;
-  for (size_t i = 0; i < r->n_samples; i++) {
-    double work = (double)sample_work(&r->sample[i]);
-    least = fmin(least, work), most = fmax(most, work);
-  }
-  if (!r->cut || r->work || most <= UNLIKE * least) return MLAF_OK;
-  return mlaf_fail(err, MLAF_E_TIMEOUT, "the time limit ended the timing model after %zu of %llu workgroups, which differ too"
-                   " much to stand for the others (%.0f to %.0f instructions): ask for a shorter context or a longer limit",
-                   r->n_samples, (unsigned long long)r->n_groups, least, most);
-}
-
 mlaf_status emu_sample_run(emu_device *dev, const mlaf_launch *l, emu_recorder *r, mlaf_err *err) {
   uint64_t n = r->n_groups = grid_size(l), id[PER_CHAIN];
   bool whole = n <= SMALL_GRID || r->all;
@@ -282,7 +276,7 @@ mlaf_status emu_sample_run(emu_device *dev, const mlaf_launch *l, emu_recorder *
     st = record(dev, l, r, err);
     if (st != MLAF_OK || r->hopeless(r->user)) return st;
   }
-  for (int k = 0; k < chains && st == MLAF_OK && !r->cut; k++) {
+  for (int k = 0; k < chains && st == MLAF_OK; k++) {
     chain_ids(l, k, id);
     for (int i = 0; i < PER_CHAIN; i++) add_id(r, id[i]);
     st = record(dev, l, r, err);
@@ -290,8 +284,7 @@ mlaf_status emu_sample_run(emu_device *dev, const mlaf_launch *l, emu_recorder *
     chains = events(r) * MAX_CHAINS <= r->budget ? MAX_CHAINS : events(r) <= r->budget ? MIN_CHAINS : 1;
     if (st == MLAF_OK && chains > 1 && r->hopeless && r->hopeless(r->user)) return st;
   }
-  if (st == MLAF_OK) st = count_work(dev, l, r, err);
-  return st == MLAF_OK ? stands_for(r, first, err) : st;
+  return st == MLAF_OK ? count_work(dev, l, r, first, last, err) : st;
 }
 
 /* --- sharing --- */

@@ -109,18 +109,49 @@ void mlaf_layer_destroy(mlaf_layer *layer) {
 
 /* --- workspace --- */
 
-/* That of such calls with a few tokens less, where other kernels serve them: right before copies that are kept. 0: none do. */
-static size_t workspace_below(const mlaf_layer *layer, const mlaf_layer_args *most) {
-  const layer_shape *s = &layer->shape;
-  size_t size = 0;
+/* Numbers of tokens around copies that are kept, where other kernels serve: right before them, and the most that they serve. */
+enum { KEPT_ENDS = 2 * (ALT_KEPT_O - ALT_KEPT_A + 1) };
+static int list_kept_ends(const layer_shape *s, int64_t ends[KEPT_ENDS]) {
+  int n = 0;
   for (int alt = ALT_KEPT_A; alt <= ALT_KEPT_O; alt++) {
-    mlaf_layer_args a = *most;
-    a.tokens = s->choices.by_default[alt].from - 1;
-    if (!(s->keeps >> alt & 1) || a.tokens < 1 || a.tokens >= (int64_t)a.batch * a.q_len) continue;
-    const size_t here = layer_workspace(layer, &a);
-    if (here > size) size = here;
+    if (!(s->keeps >> alt & 1)) continue;
+    ends[n++] = s->choices.by_default[alt].from - 1;
+    ends[n++] = s->choices.by_default[alt].to;
   }
-  return size;
+  return n;
+}
+
+/* That of such calls, and of those with fewer tokens at each end. */
+static size_t workspace_decode(const mlaf_layer *layer, mlaf_layer_args a) {
+  size_t most = layer_workspace(layer, &a);
+  int64_t ends[KEPT_ENDS];
+  const int n = list_kept_ends(&layer->shape, ends);
+  for (int i = 0; i < n; i++) {
+    if (ends[i] < 1 || ends[i] >= (int64_t)a.batch * a.q_len) continue;
+    a.tokens = ends[i];
+    const size_t size = layer_workspace(layer, &a);
+    if (size > most) most = size;
+  }
+  return most;
+}
+
+static size_t workspace_of_prefill(const mlaf_layer *layer, int32_t tokens) {
+  const chunked_head head = chunked_most(layer->plans.prefill, tokens);
+  mlaf_layer_args a = MLAF_LAYER_ARGS_INIT;
+  a.schedule = (const int32_t *)(const void *)&head;
+  return layer_workspace(layer, &a);
+}
+
+static size_t workspace_prefill(const mlaf_layer *layer) {
+  size_t most = workspace_of_prefill(layer, layer->shape.d.prefill_tokens);
+  int64_t ends[KEPT_ENDS];
+  const int n = list_kept_ends(&layer->shape, ends);
+  for (int i = 0; i < n; i++) {
+    if (ends[i] < 1 || ends[i] >= layer->shape.d.prefill_tokens) continue;
+    const size_t size = workspace_of_prefill(layer, (int32_t)ends[i]);
+    if (size > most) most = size;
+  }
+  return most;
 }
 
 /* The largest of all calls in range, each with a block table. */
@@ -137,15 +168,10 @@ static size_t workspace_most(const mlaf_layer *layer) {
       a.q_len = q;
       a.ctx = p->ctxs[i / p->n_batches];
       a.batch = batch < layer_decode_batch_most(s) ? batch : layer_decode_batch_most(s);
-      const size_t size = layer_workspace(layer, &a), other = workspace_below(layer, &a);
+      const size_t size = workspace_decode(layer, a);
       if (size > most) most = size;
-      if (other > most) most = other;
     }
-  if (!s->n[FORM_PREFILL]) return most;
-  const chunked_head head = chunked_most(p->prefill, s->d.prefill_tokens);
-  a = (mlaf_layer_args)MLAF_LAYER_ARGS_INIT;
-  a.schedule = (const int32_t *)(const void *)&head;
-  const size_t many = layer_workspace(layer, &a);
+  const size_t many = s->n[FORM_PREFILL] ? workspace_prefill(layer) : 0;
   return many > most ? many : most;
 }
 

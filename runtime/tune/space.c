@@ -136,8 +136,14 @@ static bool same_code(const mlaf_kernel_ref *was, const mlaf_kernel_ref *is) {
   return same;
 }
 
+/* Modelled by a version whose timing model stopped by the wall clock, with a part of its workgroups: a busy host's time. */
+static bool cut_by_clock(const mlaf_sample *s) {
+  return s->source == MLAF_SRC_MODELLED && strstr(s->timing.detail, ", time limit");
+}
+
 /* A failure that no longer says anything of the variant is no result: it is tried anew. */
 static bool still_counts(const tuner *t, const mlaf_sample *s) {
+  if (cut_by_clock(s)) return false;
   return s->outcome == MLAF_OUT_OK || s->outcome == MLAF_OUT_NOISY || mlaf_sample_is_bad(s, t->toolchain);
 }
 

@@ -14,6 +14,7 @@
 #include "tune/tune_internal.h"
 
 #define NEAR_KNOBS      1.25 /* later rounds look at kernels within this of the best */
+#define NEAR_SPLITS     1.2  /* by the model, of a kernel's best split count */
 #define NEAR_LATER      1.05 /* and at their later stages within this */
 #define MODELLED_KNOBS  2    /* further knobs of a kernel where timing one is slow */
 #define PRUNED_SHARE    0.15 /* of the space is as much as a pruned search evaluates ... */
@@ -175,14 +176,21 @@ static int near_groups(const selection *s, double within, int *order, double *ti
   return n;
 }
 
-/* Adds further split counts of a group, in model order; only a few where timing is slow. */
-static void further_knobs(selection *s, int group) {
+/* Adds further split counts of a group, in model order; only a few where timing is slow. Models know least how split counts
+ * trade: they decide in steps how a launch fills the device. Problems before correct a kernel for all split counts alike, so
+ * they tell nothing of that. Hence the next split count is timed in any case while nothing was learned, and later, too, for the
+ * fastest group where the model has it near. */
+static void further_knobs(selection *s, int group, bool fastest) {
+  const tune_candidate *first = NULL;
   int taken = 0;
   for (size_t i = 0; i < s->t->n; i++) {
-    const tune_candidate *c = &s->t->list[i];
-    if (c->group != group || knob_counted(s, group, c->item.sample.knob)) continue;
+    tune_candidate *c = &s->t->list[i];
+    if (c->group != group) continue;
+    if (!first) first = c;
+    if (knob_counted(s, group, c->item.sample.knob)) continue;
     if (s->t->modelled && taken == MODELLED_KNOBS) return;
-    if (!taken++ && s->t->round == KERNEL_ROUNDS + 1) s->t->list[i].sure = !s->t->taught; /* how knobs trade, models know least */
+    if (!taken++ && s->t->round == KERNEL_ROUNDS + 1)
+      c->sure = !s->t->taught || (fastest && c->estimate_ns <= NEAR_SPLITS * first->estimate_ns);
     if (!take(s, i)) return;
   }
 }
@@ -204,7 +212,9 @@ static void pruned_round(selection *s, int round) {
   int *order = calloc((size_t)t->n_groups, sizeof *order);
   double *times = calloc((size_t)t->n_groups, sizeof *times);
   int n = order && times ? near_groups(s, round < PRUNED_ROUNDS ? NEAR_KNOBS : NEAR_LATER, order, times) : 0;
-  for (int i = 0; i < n; i++) (round < PRUNED_ROUNDS ? further_knobs : further_later)(s, order[i]);
+  for (int i = 0; i < n; i++)
+    if (round < PRUNED_ROUNDS) further_knobs(s, order[i], i == 0);
+    else further_later(s, order[i]);
   free(order);
   free(times);
 }

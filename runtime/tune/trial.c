@@ -123,7 +123,7 @@ static mlaf_time_opts time_opts(const tuner *t) {
   }
   if (t->best >= 0) o.give_up_ns = (t->opts.give_up > 0 ? t->opts.give_up : GIVE_UP) * t->list[t->best].item.sample.timing.ns;
   if (t->patient) o.min_samples *= PATIENCE, o.max_samples *= PATIENCE, o.limit_s *= PATIENCE;
-  double left = t->deadline ? t->deadline - mlaf_now() : o.limit_s;
+  double left = t->deadline && !t->modelled ? t->deadline - mlaf_now() : o.limit_s; /* a model's limit is an amount of work */
   if (left < o.limit_s) o.limit_s = left > 0.1 ? left : 0.1;
   return o;
 }
@@ -166,7 +166,7 @@ static mlaf_status time_steadily(tuner *t, const mlaf_loaded *l, mlaf_time_opts 
   return status;
 }
 
-/* The model's limit is by the wall clock: on a busy machine it says nothing of the candidate. */
+/* A model ends with the run's time limit, by the wall clock: that says nothing of the candidate. */
 static mlaf_status not_timed(tune_candidate *c, const mlaf_err *why) {
   set_outcome(c, MLAF_OUT_TIMEOUT, why->text);
   c->fleeting = true;

@@ -2,6 +2,7 @@
  * which keeps device memory behind hipMemcpy. It does the product on the CPU and remembers how it was asked (fakelt.h).
  *
  *   FAKELT_WAYS=N      it proposes N ways (default 5); of them the third wants more workspace than anybody gives
+ *   FAKELT_ROOM=N      its first way wants N bytes of workspace (default 1000), the next as many more, and so on
  *   FAKELT_VERSION=N   what it says of itself
  *   FAKELT_NARROW=N    its ways go with N tokens and more alone, but for the first; cuBLASLt's check says so, too
  *   FAKELT_FAIL=Name   that function fails */
@@ -175,7 +176,7 @@ static int fits(const desc *d, const layout *a, const layout *b, const layout *c
 
 static void make(result *r, int way, int64_t cols) {
   const int32_t numbers[] = {MARK, way, (int32_t)cols};
-  *r = (result){.workspace = way == 2 ? (size_t)1 << 40 : (size_t)(1 + way) * 1000};
+  *r = (result){.workspace = way == 2 ? (size_t)1 << 40 : (size_t)((1 + way) * setting("FAKELT_ROOM", 1000))};
   memcpy(r->algo, numbers, sizeof numbers);
 }
 

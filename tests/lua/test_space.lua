@@ -164,6 +164,7 @@ test("pages of 1: what launches hand over decides what is reckoned as index list
     ["h128,page1,b45,s712"] = "sm90_many_gather:schedule=lists/",
     ["h128,page1,b45,s712;lists"] = "sm90_many_gather:schedule=lists/",
     ["h128,page1,b45,s712;tables"] = "sm90_many_gather_whole:", ["h128,b45,s712;tables"] = "sm90_many_whole:",
+    ["h5,page1,b512,s64;tables"] = "sm90_mid_gather:", ["h5,page1,b512,s64;lists"] = "sm90_few:", -- few rows: not timed by lists
   }) do
     local p = api.problem("mla_decode:" .. text)
     eq(api.best(p, "sm_90a", 1)[1].name:sub(1, #want), want, text)

@@ -31,7 +31,8 @@ typedef struct fake {
   int cancel_after; /* timings until the flag is set; 0: never */
   atomic_bool cancel;
   int timing_ms;      /* how long a timing takes */
-  double give_up_ns;  /* what the last timing was told */
+  const char *timing; /* the timings' detail, or NULL */
+  double give_up_ns, limit_s, deadline; /* what the last timing was told */
   char log[FAKE_LOG]; /* "v:k0/s1 t:k0/s1 ..." */
 } fake;
 
@@ -187,7 +188,7 @@ static mlaf_status fake_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_tim
   const fake_kernel *k = &f->k[l->kernel];
   note(f, 't', l);
   f->timings++;
-  f->give_up_ns = opts->give_up_ns;
+  f->give_up_ns = opts->give_up_ns, f->limit_s = opts->limit_s, f->deadline = opts->deadline;
   nanosleep(&(struct timespec){0, f->timing_ms * 1000000L}, NULL);
   if (f->cancel_after && f->timings == f->cancel_after) atomic_store(&f->cancel, true);
   if (k->time != MLAF_OK) return mlaf_fail(err, k->time, "the launch failed");
@@ -198,6 +199,7 @@ static mlaf_status fake_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_tim
                        .p90_ns = k->noisy ? ns * 2 : ns * 1.01,
                        .samples = 11,
                        .clock_mhz = 2100};
+  if (f->timing) snprintf(out->detail, sizeof out->detail, "%s", f->timing);
   return MLAF_OK;
 }
 

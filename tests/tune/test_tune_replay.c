@@ -30,6 +30,7 @@ static void read_file(const char *name) {
     assert_int_equal(*end, 0);
     if (!n_problems || strcmp(list[n_problems - 1].problem, problem)) {
       assert_true(n_problems < PROBLEMS);
+      list[n_problems] = (recorded){.n = 0};
       snprintf(list[n_problems++].problem, NAME, "%s", problem);
     }
     recorded *r = &list[n_problems - 1];
@@ -193,12 +194,16 @@ static void as_a_campaign(void) {
   qsort(list, n_problems, sizeof *list, by_work);
 }
 
-TEST(within_two_percent) {
-  size_t all = 0, near = 0, taken = 0;
-  double worst = 0, sum = 0;
+/* Sums over the problems of a campaign. */
+typedef struct campaign {
+  size_t all, near, taken; /* candidates, problems within 2 % of the fastest, timings */
+  double worst;
+} campaign;
+
+static campaign replay_all(void) {
+  campaign c = {0};
+  double sum = 0;
   mlaf_err err;
-  read_file("tests/tune/recorded.tsv");
-  read_file("tests/lua/emulator_times.tsv");
   assert_int_equal(mlaf_gen_open(getenv("MLAF_SOURCE_DIR"), &gen, &err), MLAF_OK);
   as_a_campaign();
   learned = mlaf_learned_new();
@@ -207,14 +212,30 @@ TEST(within_two_percent) {
     timings = 0;
     const double ratio = replay(&list[i], &n);
     print_message("%-72s %2zu of %2zu timed: %.3f\n", list[i].problem, timings, n, ratio);
-    all += n, taken += timings, near += ratio <= 1.02, sum += ratio;
-    worst = fmax(worst, ratio);
+    c.all += n, c.taken += timings, c.near += ratio <= 1.02, sum += ratio;
+    c.worst = fmax(c.worst, ratio);
   }
-  print_message("%zu of %zu problems within 2 %%, mean %.4f, worst %.3f; %zu timings of %zu (%.1f %%)\n", near, n_problems,
-                sum / (double)n_problems, worst, taken, all, 100.0 * (double)taken / (double)all);
+  print_message("%zu of %zu problems within 2 %%, mean %.4f, worst %.3f; %zu timings of %zu (%.1f %%)\n", c.near, n_problems,
+                sum / (double)n_problems, c.worst, c.taken, c.all, 100.0 * (double)c.taken / (double)c.all);
   mlaf_learned_free(learned);
   mlaf_gen_close(gen);
-  assert_true(near == n_problems && 10 * taken <= all);
+  return c;
+}
+
+TEST(within_two_percent) {
+  n_problems = 0;
+  read_file("tests/tune/recorded.tsv");
+  read_file("tests/lua/emulator_times.tsv");
+  const campaign c = replay_all();
+  assert_true(c.near == n_problems && 10 * c.taken <= c.all);
+}
+
+/* The model's pick has the wrong split count here, and the campaign's problems before do not tell. */
+TEST(split_counts_that_the_model_misjudges) {
+  n_problems = 0;
+  read_file("tests/tune/recorded_splits.tsv");
+  const campaign c = replay_all();
+  assert_int_equal(c.near, n_problems);
 }
 
 TESTS(NULL, NULL)

@@ -122,6 +122,40 @@ TEST(halving_times_the_better_ones_longer) {
   free(f);
 }
 
+/* The model has two splits 5 % behind one, three 10 %. */
+static mlaf_status near_splits_space(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n,
+                                     mlaf_err *err) {
+  mlaf_status status = fake_space(g, problem, target, list, n, err);
+  for (size_t i = 0; !status && i < *n; i++) {
+    mlaf_variant *v = &(*list)[i];
+    if (!v->rejected) v->model_ns *= (1 + 0.05 * (v->knob - 1)) / (1 + 0.5 * (v->knob - 1));
+  }
+  return status;
+}
+
+/* The first problem of a campaign teaches how far the model is off for a kernel, not how its split counts trade. So the second
+ * one finds the faster split count, too. */
+TEST(lessons_do_not_hide_a_split_count) {
+  mlaf_learned *learned = mlaf_learned_new();
+  mlaf_tuner_steps steps = fake_steps;
+  steps.space = near_splits_space;
+  assert_non_null(learned);
+  for (int batch = 4; batch <= 8; batch *= 2) {
+    fake *f = fake_new(3, 4);
+    f->device.ops = &fake_emulated_ops;
+    f->modelled = true;
+    mlaf_tuner_env env = {(mlaf_device *)f, NULL, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &steps, NULL, learned};
+    mlaf_problem p = make_problem(16, batch, 1024);
+    mlaf_tuner_result r;
+    mlaf_err err = {MLAF_OK, ""};
+    if (mlaf_tuner_run(&env, pt(&p), &(mlaf_tuner_opts){.max_candidates = 8}, &r, &err)) fail_msg("tune: %s", err.text);
+    if (strcmp(r.choice.variant, "k0/s2")) fail_msg("batch %d: %s chosen; timed: %s", batch, r.choice.variant, f->log);
+    mlaf_tuner_result_clear(&r);
+    free(f);
+  }
+  mlaf_learned_free(learned);
+}
+
 /* The clock falls by 1 % with every timing, so that whoever is timed later looks slower than he is: k0 and k1 are 1 % apart,
  * and three timings lie between them. Only a comparison in turns can tell. */
 static double drift;

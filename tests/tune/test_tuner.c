@@ -182,7 +182,7 @@ TEST(failures_without_a_compiler_are_tried_again) {
   free(f);
 }
 
-/* The timing model is given up by the wall clock: this run does without the candidate, the next one tries it again. */
+/* A model ends with the run's time limit: this run does without the candidate, the next one tries it again. */
 TEST(a_slow_model_is_not_recorded) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   fake *f = fake_new(2, 1);
@@ -202,6 +202,28 @@ TEST(a_slow_model_is_not_recorded) {
   mlaf_tuner_result_clear(&r);
   mlaf_db_close(db);
   free(f);
+}
+
+/* Earlier versions ended the timing model by the wall clock and kept what it had. A device's own samples may be few. */
+TEST(a_time_that_a_busy_host_cut_is_taken_anew) {
+  for (int modelled = 0; modelled < 2; modelled++) {
+    mlaf_db *db = open_db(((db_dir *)*state)->path);
+    fake *f = fake_new(2, 1);
+    f->device.ops = modelled ? &fake_emulated_ops : f->device.ops;
+    f->modelled = modelled;
+    f->timing = "simulated 20 of 1152 workgroups by length, 1 per CU, matrix pipes 43 % busy, time limit";
+    mlaf_tuner_result r = tune_ok(f, db, (mlaf_tuner_opts){.no_resume = true});
+    const size_t tried = r.n;
+    mlaf_tuner_result_clear(&r);
+    f->timing = NULL;
+    for (int again = 0; again < 2; again++) {
+      r = tune_ok(f, db, (mlaf_tuner_opts){0});
+      assert_int_equal(r.resumed, modelled && !again ? 0 : tried);
+      mlaf_tuner_result_clear(&r);
+    }
+    mlaf_db_close(db);
+    free(f);
+  }
 }
 
 TEST(a_second_run_answers_from_the_database) {
@@ -357,6 +379,25 @@ TEST(a_time_limit_keeps_the_best_so_far) {
   assert_string_equal(r.choice.variant, "k0/s1");
   mlaf_tuner_result_clear(&r);
   free(f);
+}
+
+/* A model's limit is an amount of work, and a smaller one gives another time. */
+TEST(a_time_limit_leaves_a_models_work_alone) {
+  for (int modelled = 0; modelled < 2; modelled++) {
+    fake *f = fake_new(2, 1);
+    f->modelled = modelled;
+    if (modelled) f->device.ops = &fake_emulated_ops;
+    mlaf_tuner_result r = tune_ok(f, NULL, (mlaf_tuner_opts){0});
+    const double unlimited = f->limit_s;
+    mlaf_tuner_result_clear(&r);
+    f->timing_ms = 2;
+    r = tune_ok(f, NULL, (mlaf_tuner_opts){.time_limit_s = 1.5}); /* less than the 2 s of work that a model gets */
+    assert_true(unlimited > 0 && f->deadline > 0);
+    if (modelled) assert_true(f->limit_s == unlimited);
+    else assert_true(f->limit_s <= unlimited);
+    mlaf_tuner_result_clear(&r);
+    free(f);
+  }
 }
 
 TEST_OF(a_read_only_database_is_used_but_not_written, db_dir *d) {
