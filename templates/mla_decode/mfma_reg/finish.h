@@ -1,7 +1,8 @@
 // The end of a register-only decode kernel: its waves merge their rows and write. O^T block (j,c), lane l, register r is column
 // 16*chunk*j + chunk*(4(l/16)+r) + c of query row l%16. The includer has o_blocks, row_state, piece and its strips' sizes. Handed
 // over: `chunk`; `weight`, an expression for what a wave's O of a row is multiplied by in the end, of `weight` and more
-// parameters of finish(); `columns`, an expression for what its columns are multiplied by besides, or "".
+// parameters of finish(); `columns`, an expression for what columns from 16*chunk*j + d on are multiplied by besides, or "":
+// sums are, since of O itself the compiler keeps all products, and spills.
 //@ local passed = more ~= "" and ", times" or ""
 //@ needs("BLOCKS", "LN_2", "NJ", "R", "ROWS", "STRIP", "STRIP_COLS", "STRIP_STRIDE", "WAVES")
 // ---- The end ----------------------------------------------------------------------------------------------------------
@@ -47,7 +48,7 @@ MLAF_DEV void write_rows(const mlaf_decode_args& a, const piece& to, float* stri
         for (int c = 0; c < ${chunk}; c += 4) {
           f32x4 x;
 #pragma unroll
-          for (int i = 0; i < 4; i++) x[i] = o[j][c + i][half * STRIP + r]${columns ~= "" and " * " .. columns or ""};
+          for (int i = 0; i < 4; i++) x[i] = o[j][c + i][half * STRIP + r];
           *(f32x4*)(to_lds + r * ${chunk} + c) = x;
         }
       __syncthreads();
@@ -68,6 +69,9 @@ MLAF_DEV void write_rows(const mlaf_decode_args& a, const piece& to, float* stri
         f32x2 low = {0.0f, 0.0f}, high = {0.0f, 0.0f};
 #pragma unroll
         for (int w = 0; w < WAVES; w++) low += x[i][w].xy * of_row[i][w], high += x[i][w].zw * of_row[i][w];
+//@ if columns ~= "" then
+        low *= ${columns}, high *= ${columns};
+//@ end
         if (!here[i] || (${16 * chunk} * (j + 1) > R && base + (int)d >= R)) continue;
         if (FINAL) *(MLAF_GLOBAL u32x2*)(out[i] + BYTES * base) = u32x2{pack2(low.x, low.y), pack2(high.x, high.y)};
         else *(MLAF_GLOBAL f32x4*)(out[i] + BYTES * base) = f32x4{low.x, low.y, high.x, high.y};

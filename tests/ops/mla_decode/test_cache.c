@@ -436,7 +436,7 @@ static const struct {
     {V4, "slot * (TOKEN_ROW - TOKEN_SCALES)", "slot * TOKEN_ROW"},               /* the first token's scales for all */
     {V4, "page * (extra ? a.extra_page_rows : a.page_rows)", "page * PAGE"},     /* no room for scales */
     {V4, "q[k] = exact_bf16(x.x, x.y)", "q[k] = exact_bf16(x.x / 2, x.y / 2)"},  /* K read as half, and Q not doubled */
-    {V4, "group > 1 ? 1.0f : times", "group > 1 ? times : times"},
+    {V4, "d >= 64 ? 1.0f : times", "d >= 64 ? times : times"},
     {V4, "column[c] = last_are_wide(lane) ? wide[c] : column[c]", "column[c] = column[c]"},
     {V4, "448 + 16 * (lane & 7)", "448 + 8 * (lane & 7)"},
     {V4, "16 * (lane >> 4), NB + 64 * i", "16 * (lane >> 4), NB + 32 * i"},
