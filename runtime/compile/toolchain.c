@@ -280,10 +280,10 @@ bool mlaf_toolchain_identify(const char *path, char *version, size_t version_siz
   return ok;
 }
 
-/* Takes the cause from errno: there may be too little memory to map them. */
+/* Takes the cause from errno: memory or open files may be too few, which no other libraries would cure. */
 static mlaf_status unreadable(const mlaf_toolchain *t, mlaf_err *err) {
   const mlaf_os_error *known = mlaf_os_error_of(errno);
-  return mlaf_fail(err, known && known->status == MLAF_E_NOMEM ? known->status : MLAF_E_NO_COMPILER,
+  return mlaf_fail(err, known && !known->of_place ? known->status : MLAF_E_NO_COMPILER,
                    "cannot read the compiler libraries in %s: %s%s%s%s", t->lib_dir, strerror(errno), known ? " (" : "",
                    known ? known->cure : "", known ? ")" : "");
 }

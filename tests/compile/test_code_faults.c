@@ -212,6 +212,7 @@ static bool percent_scratch(const char *dir) {
 static bool no_bytes(const char *dir) { return limit(RLIMIT_FSIZE, 0); }
 static bool few_bytes(const char *dir) { return limit(RLIMIT_FSIZE, 64 << 10); }
 static bool few_files(const char *dir) { return limit(RLIMIT_NOFILE, TOO_FEW + 2); }
+static bool no_files(const char *dir) { return limit(RLIMIT_NOFILE, TOO_FEW); }
 static bool no_process(const char *dir) { return as_nobody() && limit(RLIMIT_NPROC, 1); }
 static bool no_memory(const char *dir) { return SANITIZED || limit(RLIMIT_AS, 60 << 20); }
 static bool little_memory(const char *dir) { return SANITIZED || limit(RLIMIT_DATA, 20 << 20); }
@@ -245,6 +246,7 @@ static const surroundings all_surroundings[] = {
     {"file-size limit 0", no_bytes, MLAF_E_IO, "File too large (raise the file-size limit: ulimit -f)"},
     {"file-size limit 64 KiB", few_bytes, MLAF_E_IO, "File too large (raise the file-size limit: ulimit -f)"},
     {"limit of open files", few_files, MLAF_E_IO, "ulimit -n"},
+    {"no open files", no_files, MLAF_E_IO, "ulimit -n"},
     {"limit of processes", no_process, MLAF_E_NOMEM, "ulimit -u"},
     {"limit of the address space", no_memory, MLAF_E_NOMEM, "ulimit -v"},
     {"limit of the heap", little_memory, MLAF_E_NOMEM, "ulimit -v"},
