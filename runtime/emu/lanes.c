@@ -1,13 +1,9 @@
 /* Loops over the addresses of 64 lanes that compilers turn into vector code. */
 #include "emu/lanes.h"
 
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define CLONES
-#endif
+#include "base/clones.h"
 
-CLONES static void extent(const uint64_t *addr, uint64_t out[2]) {
+MLAF_CLONES static void extent(const uint64_t *addr, uint64_t out[2]) {
   uint64_t lo = addr[0], hi = addr[0];
   for (int l = 1; l < EMU_LANES; l++) {
     lo = addr[l] < lo ? addr[l] : lo;

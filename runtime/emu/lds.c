@@ -3,15 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clones.h"
 #include "emu/clock.h"
 #include "emu/lds.h"
 #include "emu/strict.h"
-
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define CLONES
-#endif
 
 #define INLINE inline __attribute__((always_inline))
 
@@ -342,7 +337,7 @@ static INLINE uint32_t write_dwords(const view *v, const uint32_t *addr, uint64_
 }
 
 /* Width known to the compiler: the inner loop becomes one 16-byte operation. */
-CLONES static uint32_t check_read(const view *v, const uint32_t *addr, uint64_t lanes, unsigned dwords) {
+MLAF_CLONES static uint32_t check_read(const view *v, const uint32_t *addr, uint64_t lanes, unsigned dwords) {
   switch (dwords) {
     case 1: return read_dwords(v, addr, lanes, 1);
     case 2: return read_dwords(v, addr, lanes, 2);
@@ -351,7 +346,7 @@ CLONES static uint32_t check_read(const view *v, const uint32_t *addr, uint64_t 
   }
 }
 
-CLONES static uint32_t check_write(const view *v, const uint32_t *addr, uint64_t lanes, unsigned dwords) {
+MLAF_CLONES static uint32_t check_write(const view *v, const uint32_t *addr, uint64_t lanes, unsigned dwords) {
   switch (dwords) {
     case 1: return write_dwords(v, addr, lanes, 1);
     case 2: return write_dwords(v, addr, lanes, 2);
@@ -406,7 +401,7 @@ static bool access_atomic(emu_wave *w, const uint32_t *addr, unsigned bytes, uin
 }
 
 /* Least, largest and the OR of all addresses of active lanes. */
-CLONES static void extent(const uint32_t *addr, uint64_t lanes, uint32_t out[3]) {
+MLAF_CLONES static void extent(const uint32_t *addr, uint64_t lanes, uint32_t out[3]) {
   uint32_t least = ~0u, most = 0, any = 0;
   for (int i = 0; i < EMU_LANES; i++) {
     uint32_t on = lanes >> i & 1 ? ~0u : 0, a = addr[i] & on, b = addr[i] | ~on;

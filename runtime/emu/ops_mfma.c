@@ -22,19 +22,15 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/clones.h"
 #include "base/half.h"
 #include "emu/mfma.h"
 #include "emu/small_float.h"
 
-/* Vector code is cloned per host instruction set; sanitizers cannot instrument the resolvers. */
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #ifdef __clang__ /* there a comma separates versions */
-#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#define CLONES MLAF_CLONES
 #else
-#define CLONES __attribute__((target_clones("avx512f", "avx2,fma", "default")))
-#endif
-#else
-#define CLONES
+#define CLONES MLAF_CLONES_OF("avx512f", "avx2,fma", "default")
 #endif
 
 typedef union reg64 {

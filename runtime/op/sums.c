@@ -3,14 +3,8 @@
 #include <math.h>
 
 #include "base/bits.h"
+#include "base/clones.h"
 #include "mlaforge/problem.h"
-
-/* Vector code is cloned per host instruction set. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_THREAD__)
-#define FAST __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define FAST
-#endif
 
 /* Eight numbers that lie anywhere. Written as vectors: of loops over eight sums GCC makes permutations of their inputs. */
 enum { LANES = 8 };
@@ -22,7 +16,7 @@ static inline double add_lanes(const eight *s) {
   return ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7]));
 }
 
-FAST static double dot(const double *a, const double *b, int64_t n) {
+MLAF_CLONES static double dot(const double *a, const double *b, int64_t n) {
   eight s = {0};
   int64_t i = 0;
   for (; i + LANES <= n; i += LANES) s += *(const eight *)(a + i) * *(const eight *)(b + i);
@@ -30,7 +24,7 @@ FAST static double dot(const double *a, const double *b, int64_t n) {
   return add_lanes(&s);
 }
 
-FAST static void dot_sizes(const double *a, const double *b, int64_t n, mlaf_sum *out) {
+MLAF_CLONES static void dot_sizes(const double *a, const double *b, int64_t n, mlaf_sum *out) {
   eight s = {0}, sizes = {0};
   int64_t i = 0;
   for (; i + LANES <= n; i += LANES) {
@@ -42,17 +36,17 @@ FAST static void dot_sizes(const double *a, const double *b, int64_t n, mlaf_sum
   out->sum = add_lanes(&s), out->size = add_lanes(&sizes);
 }
 
-FAST static void add_scaled(double *restrict to, double by, const double *restrict x, int64_t n) {
+MLAF_CLONES static void add_scaled(double *restrict to, double by, const double *restrict x, int64_t n) {
   for (int64_t i = 0; i < n; i++) to[i] += by * x[i];
 }
 
-FAST static void widen_bf16(const uint16_t *restrict from, int64_t n, double *restrict to) {
+MLAF_CLONES static void widen_bf16(const uint16_t *restrict from, int64_t n, double *restrict to) {
   for (int64_t i = 0; i < n; i++) to[i] = (double)mlaf_bits_float((uint32_t)from[i] << 16);
 }
 
 /* Without a choice between two numbers, which would be a branch: a half's bits as a float's are the number times 2^-112, but for
  * infinities and NaN, whose exponent gets all its bits. */
-FAST static void widen_f16(const uint16_t *restrict from, int64_t n, double *restrict to) {
+MLAF_CLONES static void widen_f16(const uint16_t *restrict from, int64_t n, double *restrict to) {
   for (int64_t i = 0; i < n; i++) {
     const uint32_t h = from[i], size = h & 0x7fff, all = size >= 0x7c00 ? 0x7f800000 : 0;
     const uint32_t bits = mlaf_float_bits(mlaf_bits_float(size << 13) * 0x1p112f) | all | (h & 0x8000) << 16;
