@@ -121,7 +121,7 @@ static int list_kept_ends(const layer_shape *s, int64_t ends[KEPT_ENDS]) {
   return n;
 }
 
-/* That of such calls, and of those with fewer tokens at each end. */
+/* The largest workspace of calls with these sizes: with all tokens, and with as few as each end has. */
 static size_t workspace_decode(const mlaf_layer *layer, mlaf_layer_args a) {
   size_t most = layer_workspace(layer, &a);
   int64_t ends[KEPT_ENDS];

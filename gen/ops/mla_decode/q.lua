@@ -69,7 +69,7 @@ function q.optional(loader, ...)
   return fields
 end
 
--- Why sm90_many's loaders have too few registers where they walk a batch, in blocks of `rows` rows; nil: they have enough.
+-- A reason where the loaders of sm90_many have too few registers to walk a batch in blocks of `rows` rows; nil: they have enough.
 function q.spills(p, rows)
   if p.q_parts == 1 and p.heads * p.q_len < rows then
     return ("Q in two tensors, %d rows: loaders have no registers for their boxes"):format(p.heads * p.q_len)

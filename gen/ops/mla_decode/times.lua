@@ -111,7 +111,7 @@ return {
       few = 16,                  -- pieces of the requests behind it
       cut = 0.6, turn = 3,       -- requests that are cut, a part; trips that a turn of blocks takes
       meet = 0.05, first = 7000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
-      -- That is nothing in clusters of more than two of so few requests of so few tokens: 20 such batches, 13 of one length,
+      -- Both are nothing in clusters of more than two of so few requests of so few tokens: 20 such batches, 13 of one length,
       -- took 0.966 of their time in sm90_few_clusters, which end later. Seven of 910 tokens, some empty, took 1.84 of it (one
       -- NVIDIA H200, 2026-11-30).
       short = { requests = 13, tokens = 640 },

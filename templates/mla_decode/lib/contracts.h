@@ -1,4 +1,4 @@
-//@ -- What every decode kernel asks of a problem.
+//@ -- Contracts of every decode kernel: its problem's values.
 //@ contract(heads >= 1, "heads is %d", heads) -- how many there may be: gen/limits.lua
 //@ contract(q_len >= 1, "q_len is %d", q_len)
 //@ contract(causal == 0 or causal == 1, "causal is 0 or 1")
