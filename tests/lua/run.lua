@@ -19,11 +19,15 @@ local T = { root = root, lua = arg[-1] or "lua5.4" } -- the interpreter that run
 
 local real_host = dofile(root .. "/gen/host.lua")
 
--- A loader over the real gen/ with its templates replaced by a table of name -> text (nil: the real templates).
+-- A loader over the real gen/ with its templates replaced by a table of name -> text (nil: the real templates). Modules that no
+-- generator needs stand in tests/models, as if they were in gen/.
 function T.loader(templates, extra)
   local loader = real_host(root)
-  if not templates then return loader end
   local host, read = loader.host, loader.host.read
+  if not templates then
+    host.read = function(path) return read(path) or read((path:gsub("^gen/", "tests/models/"))) end
+    return loader
+  end
   host.read = function(path)
     if extra and extra[path] then return extra[path] end
     if path:find("^templates/") then return templates[path:sub(11)] end

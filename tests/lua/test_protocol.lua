@@ -195,7 +195,7 @@ test("the model's functions are the template's", function()
     for _, file in ipairs(list) do text = text .. T.read("templates/" .. file) end
     for _, file in ipairs({ "mla_decode/sm90_many/gather.h", "mla_decode/sm90_mid/gather.h" }) do
       text = text .. (T.read("templates/" .. file) or "") end
-    for word in T.read("gen/ops/mla_decode/protocol/" .. name .. ".lua"):gmatch('"([%l_]+)%(%)') do
+    for word in loader.host.read("gen/ops/mla_decode/protocol/" .. name .. ".lua"):gmatch('"([%l_]+)%(%)') do
       seen = seen + 1
       ok(text:find("[ %*&]" .. word .. "%(") or gathered[word] and not gathers, "%s: no %s() in the template", name, word)
     end
