@@ -12,7 +12,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "device/device.h"

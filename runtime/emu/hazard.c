@@ -9,9 +9,6 @@
  *
  * Producers with long shadows (MFMA results) have a deadline per register; everything else reaches at most three wait
  * states back for vector registers (a history of the last instructions) and five for scalar ones (last VALU write). */
-#include <stdlib.h>
-#include <string.h>
-
 #include "emu/strict.h"
 #include "emu/valu.h"
 

@@ -1,8 +1,4 @@
 /* LDS shadow, race detection and bank conflicts. The rules are in lds.h. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/clones.h"
 #include "emu/clock.h"
 #include "emu/lds.h"

@@ -7,8 +7,6 @@
  * lane only. Whether a byte was ever written travels with it. A register that holds rubbish may be saved and restored, which
  * compilers do in prologues; it is its use that faults. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "emu/lds.h"
 #include "emu/place.h"

@@ -2,8 +2,6 @@
  *
  * DS instructions of one wave execute in order, so data moves at issue; the destination stays "in flight" until an
  * s_waitcnt lgkmcnt covers it. Every instruction here counts one in lgkmcnt, permutes included. */
-#include <string.h>
-
 #include "emu/lanes.h"
 #include "emu/lds.h"
 #include "emu/vmem.h"

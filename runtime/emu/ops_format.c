@@ -1,9 +1,6 @@
 /* Typed buffer accesses: buffer_load_format_* and buffer_store_format_*. The descriptor's word 3 says how an element lies in
  * memory (data format, number format) and which component each result takes (dst_sel). CDNA3 ISA, "Buffer Data Format". */
 #pragma GCC optimize("fp-contract=off")
-#include <math.h>
-#include <string.h>
-
 #include "base/half.h"
 #include "emu/place.h"
 

@@ -18,9 +18,7 @@
  *
  * Where f32 overflows on the way, the order matters and silicon's is followed: docs/lab/emulator.md, "Numbers". */
 #pragma GCC optimize("fp-contract=off")
-#include <math.h>
 #include <pthread.h>
-#include <string.h>
 
 #include "base/clones.h"
 #include "base/half.h"

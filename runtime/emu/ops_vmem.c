@@ -10,7 +10,6 @@
  * M0[15:0] + inst_offset + 4 * lane id (gfx950: 3 and 4 dwords too, at 12 and 16 * lane id), sub-dword data extended to the
  * dword; inactive lanes leave theirs alone. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "emu/lanes.h"
 #include "emu/lds.h"
