@@ -395,7 +395,6 @@ void emu_hazard_after(emu_wave *w, const emu_inst *in) {
   hazards *h = w->hazard;
   if (in->hazard & HZ_NOP) {
     w->wait_states += (in->imm & 15) + 1;
-    w->counts.nop_states += (in->imm & 15) + 1;
     return;
   }
   if (in->hazard & HZ_MFMA) record_mfma(w, h, in);

@@ -37,9 +37,7 @@ static void addresses(const emu_wave *w, const emu_operand *a, uint32_t offset, 
 }
 
 static void charge(emu_wave *w, emu_lds_kind kind, const uint32_t *addr, unsigned bytes, uint64_t lanes) {
-  unsigned ideal, clk = emu_lds_clocks(kind, addr, bytes, lanes, &ideal);
-  w->counts.lds_clk += clk;
-  w->counts.lds_conflict_clk += clk - ideal;
+  w->counts.lds_clk += emu_lds_clocks(kind, addr, bytes, lanes);
 }
 
 /* --- data movement --- */
