@@ -2,7 +2,7 @@
 -- lua5.4 tools/protocol.lua KERNEL name=value ...     what the check says of a kernel, and how the first finding happens
 --   Example: sm90_few boxes=9 ring=20 places=1 wgs=2 rope=64 cluster=1 schedule=splits load=tma ordered=0
 local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
-local loader = dofile(root .. "/gen/host.lua")(root)
+local loader = dofile(root .. "/tests/models/loader.lua")(root)
 local protocol = loader.require("protocol")
 
 local DEFAULTS = {

@@ -1,11 +1,15 @@
-/* Shared by every room of the runtime: error detail, bounded text, logging, hashing, files, time. */
+/* Shared by every room of the runtime: the headers of C that nearly every file wants, error detail, bounded text, logging,
+ * hashing, files, time. */
 #pragma once
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/numbers.h"
 #include "mlaforge/status.h"

@@ -1,7 +1,5 @@
 /* Settings from the environment: what is not understood is an error, not ignored. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/env.h"
 

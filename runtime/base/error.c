@@ -1,7 +1,4 @@
 /* Status texts and error details. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/base.h"
 
 static const struct {

@@ -2,9 +2,6 @@
 #include "base/library.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A name that is not there is nothing to report. */
 static bool is_absent(const char *name, const char *why) {

@@ -1,7 +1,6 @@
 /* Causes and cures of the system's refusals, and writing without being killed by the file-size limit. */
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/base.h"

@@ -1,6 +1,4 @@
 /* Bounded growing text, and the few string helpers everything uses. */
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/base.h"

@@ -1,9 +1,6 @@
 /* Which variants a bundle holds: for each problem of the grid the tuned choice, else the model's, and the baseline behind it. */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "bundle/make_internal.h"

@@ -1,8 +1,4 @@
 /* Which plans of a bundle serve a problem, and with how many splits. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "bundle/bundle.h"
 
 bool mlaf_bundle_has_target(const mlaf_bundle *b, const char *target) {

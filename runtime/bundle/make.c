@@ -1,8 +1,6 @@
 /* Making a bundle: choose, compile what is chosen, fit it to the budget, write it. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 

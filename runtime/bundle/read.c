@@ -1,8 +1,5 @@
 /* Opening a bundle, finding plans in it, loading code from it. */
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bundle/bundle.h"
 #include "op/calls.h"

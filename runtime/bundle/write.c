@@ -1,7 +1,5 @@
 /* Chooses the kernels that fit the budget, and writes the files of a bundle. */
 #include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "bundle/make_internal.h"

@@ -1,7 +1,4 @@
 /* Timing on an operation's data. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "check/bench_internal.h"
 
 mlaf_time_opts mlaf_bench_time_opts(void) {

@@ -1,7 +1,4 @@
 /* Is what a timed variant computes on the timing data right? */
-#include <stdlib.h>
-#include <string.h>
-
 #include "check/bench_internal.h"
 
 enum { FILLS = 2 };

@@ -1,8 +1,6 @@
 /* The inside of a bench, shared by bench.c, bench_check.c and the soak. */
 #pragma once
 
-#include <string.h>
-
 #include "check/bench.h"
 
 struct mlaf_bench {

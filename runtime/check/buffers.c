@@ -1,7 +1,4 @@
 /* Guarded device buffers. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "check/buffers.h"
 
 enum { ALIGNED_CANARY = 512, CANARY_BYTE = 0xff };

@@ -1,8 +1,6 @@
 /* Measuring the ceilings. */
 #include "check/ceilings.h"
 
-#include <stdio.h>
-
 #include "run/tool.h"
 
 enum { MATRIX = 8192, READ_BLOCKS_PER_CU = 4, READ_PASSES = 2 };

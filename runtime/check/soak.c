@@ -1,9 +1,6 @@
 /* A soak: buffers, the first launches, and phases of launches under changing company. */
 #include "check/soak.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "check/soak_internal.h"

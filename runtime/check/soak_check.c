@@ -1,7 +1,4 @@
 /* First launches against fp64, and wrong rows against both. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "check/soak_internal.h"
 
 #define CHECK_WORK 4e9 /* multiplications: a second or two of one core */

@@ -1,8 +1,5 @@
 /* Outputs against the first ones of the same inputs: on the device by a kernel of its own (templates/soak_compare), or on the
  * host. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "check/soak_internal.h"
 
 enum { THREADS = 256, SHORT = 16, BLOCKS_PER_CU = 4, LOOKED_AT = 64 /* records of a phase */ };

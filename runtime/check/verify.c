@@ -1,10 +1,6 @@
 /* The verification suite: an operation's cases, and running a variant over them. */
 #include "check/verify.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "check/buffers.h"
 
 enum { MAX_CASES = 12 };
@@ -23,7 +19,6 @@ void mlaf_suite_free(mlaf_suite *s) {
   for (size_t i = 0; i < s->n; i++) s->calls->free_case(s->cases[i]);
   free(s);
 }
-
 
 mlaf_status mlaf_suite_create(const mlaf_point *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out,
                               mlaf_err *err) {

@@ -1,7 +1,4 @@
 /* Which cases a bench runs. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/bench.h"
 #include "cli/embedded_text.h"
 

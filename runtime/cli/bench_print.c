@@ -1,6 +1,4 @@
 /* Output of a bench: text, a table, JSON lines, CSV. */
-#include <string.h>
-
 #include "cli/bench.h"
 
 static const char *pass_of(const bench_out *o) { return o->hot ? "hot" : "idle"; }

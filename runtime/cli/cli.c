@@ -1,8 +1,6 @@
 /* Shared by all commands: the command table, problems, contexts, errors, progress. */
 #include "cli/cli.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 
 #include <cjson/cJSON.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include "base/base.h"
 #include "plan/ctx.h"

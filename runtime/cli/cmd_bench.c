@@ -1,8 +1,5 @@
 /* `mlaforge bench`: the time of planned variants beside the ceilings of the device, measured in the same run. */
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/bench.h"
 #include "op/nearest.h"

@@ -1,6 +1,4 @@
 /* `mlaforge generate --targets`: a bundle of code objects for a grid of problems. */
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "bundle/make.h"

@@ -1,6 +1,4 @@
 /* `mlaforge cache list|verify|gc|seed`. */
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -1,7 +1,4 @@
 /* `mlaforge compile`: code objects of a problem's kernels and what they say of themselves. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 #include "rig/evidence.h"
 #include "run/resources.h"

@@ -1,7 +1,4 @@
 /* `mlaforge completion`: completion for a shell, from the tables that parse the command line. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 #include "device/device.h"
 

@@ -1,7 +1,4 @@
 /* `mlaforge db`: show, export and import here; the rest in db_why.c and db_tools.c. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 #define TEXT_MAX ((size_t)256 << 20)

@@ -1,8 +1,6 @@
 /* `mlaforge embed`: the kernels of a bundle as C, and the loader that belongs to them. */
 #include <ctype.h>
 #include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bundle/bundle.h"
 #include "cli/cli.h"

@@ -1,6 +1,5 @@
 /* `mlaforge env` and `mlaforge devices`. */
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

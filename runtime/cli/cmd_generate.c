@@ -1,7 +1,4 @@
 /* `mlaforge generate` without --targets: sources and a manifest, from the generator alone. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 static mlaf_status write_sources(cli *c, mlaf_gen *g, const char *dir, const cli_kernel *k, size_t n, const char *target) {

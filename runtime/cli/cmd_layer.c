@@ -1,7 +1,5 @@
 /* `mlaforge layer`: a whole layer on a device. Without more, it is checked; --profile and --forms time it, --case runs a founding
  * document's shapes, --crossover times when a prefill expands, --problems lists what a bundle of it needs. */
-#include <stdlib.h>
-
 #include "cli/layer.h"
 
 enum { WINDOW = 8 /* query tokens of a call at most, as mla_decode has them */ };

@@ -1,6 +1,4 @@
 /* `mlaforge profile`: where the cycles of a launch go, by the emulator's timing model. */
-#include <stdlib.h>
-
 #include "check/bench.h"
 #include "cli/cli.h"
 #include "device/profile.h"

@@ -1,6 +1,4 @@
 /* `mlaforge report`: gathers what the database knows and has a page made of it. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "check/bench.h"

@@ -1,8 +1,4 @@
 /* `mlaforge verify --soak`: thousands of launches of a variant, of the planned one, or of every choice of a layer. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 #include "run/build.h"
 #include "plan/planner.h"

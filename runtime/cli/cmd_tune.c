@@ -1,7 +1,4 @@
 /* `mlaforge tune`: one problem or a grid of them, one after the other, with progress and what was chosen. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/tune.h"

@@ -1,8 +1,4 @@
 /* `mlaforge verify`: variants against the fp64 reference. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 #include "run/build.h"
 #include "plan/planner.h"

@@ -1,6 +1,4 @@
 /* `mlaforge db merge|diff|check|gc`. */
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "cli/cli.h"

@@ -1,7 +1,4 @@
 /* `mlaforge db why PROBLEM`: every rung of the ladder, what was looked at on it, and why it holds or not. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 #include "compile/vendor.h"
 #include "op/lengths.h"

@@ -1,7 +1,5 @@
 /* Options for the fields of problems, made from the operations' records (op/op.h), and what they say of a problem. */
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/cli.h"
 #include "op/op.h"

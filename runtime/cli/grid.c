@@ -1,8 +1,6 @@
 /* Grids of problems: lists and doubling ranges of batch, ctx and tp, times a list of models. */
 #include <ctype.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/cli.h"
 #include "op/calls.h"

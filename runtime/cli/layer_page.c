@@ -1,7 +1,5 @@
 /* A layer's profile as one self-contained page: bars on a time axis with their floors inside, and the same as a table. */
 #include <errno.h>
-#include <math.h>
-#include <string.h>
 
 #include "cli/layer.h"
 #include "report/report.h"

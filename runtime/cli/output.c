@@ -1,7 +1,5 @@
 /* Tables and JSON lines. What memory was lacking for is left out whole, and the command does not pass. */
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/cli.h"
 #include "op/op.h"

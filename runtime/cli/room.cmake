@@ -3,7 +3,6 @@ add_executable(mlaforge runtime/cli/mlaforge_main.c)
 target_link_libraries(mlaforge PRIVATE mlaf_rooms)
 set_target_properties(mlaforge PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 # `mlaforge embed` writes the loader out: its files, the library's that go with it and the licence travel inside the command.
-find_program(MLAF_LUA NAMES lua5.4 lua54 lua REQUIRED)
 set(MLAF_EMBED ${CMAKE_BINARY_DIR}/embed)
 file(MAKE_DIRECTORY ${MLAF_EMBED})
 execute_process(COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tools/embed-files.lua ${CMAKE_SOURCE_DIR} ${MLAF_GENERATED} --sources

@@ -1,7 +1,4 @@
 /* Which variants and kernels a command works on. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 /* A target without an arch table is a slip on the command line, not a broken generator. */

@@ -1,7 +1,4 @@
 /* Work of `tune --serve`: sizes that a server has, and from them the problems and layers of each model. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/tune.h"
 
 enum { BATCH_MOST = 65536, CTX_MOST = 1 << 24, Q_MOST = 16 /* query tokens of a request in one call of a layer */ };

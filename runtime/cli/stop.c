@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/cli.h"

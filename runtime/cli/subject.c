@@ -1,7 +1,4 @@
 /* The variant that bench and profile run: --variant, or what a plan of the problem would take. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 #include "run/build.h"
 #include "plan/planner.h"

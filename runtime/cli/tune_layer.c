@@ -1,7 +1,4 @@
 /* `mlaforge tune layer`: which stages of a layer share a kernel, for one number of requests after the other. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/layer.h"
 #include "rig/tune.h"
 

@@ -1,6 +1,4 @@
 /* Output of a tuning run: its candidates, its choice, what it cost. */
-#include <stdlib.h>
-
 #include "cli/cli.h"
 #include "op/calls.h"
 

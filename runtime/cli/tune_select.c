@@ -1,7 +1,4 @@
 /* Which problems a tuning run takes: what was missed, and this machine's share of a grid. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 /* --- misses --- */

@@ -2,9 +2,6 @@
  * with a context of its own; all take from one queue, problems first and layers behind them, since a layer is timed with the
  * kernels that its problems chose. Then choices are soaked, and a page and a tuning text are written. */
 #include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/tune.h"

@@ -1,7 +1,5 @@
 /* mlaf_compile: many jobs over the worker pool, driven by one poll loop on the calling thread. */
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "compile/blame.h"
 #include "compile/internal.h"

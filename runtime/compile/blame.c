@@ -1,8 +1,6 @@
 /* Blames a failed compile on the kernel or on the machine. */
 #include "compile/blame.h"
 
-#include <string.h>
-
 #include "compile/compile.h"
 #include "compile/rtc_text.h"
 #include "compile/scratch.h"

@@ -1,7 +1,5 @@
 /* The constant K_launch of a kernel K in its code object. */
 #include <elf.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "compile/compile.h"
 #include "compile/elf.h"

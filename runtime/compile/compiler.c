@@ -1,8 +1,5 @@
 /* The compiler object: opening, identity, keys, and the stock of worker processes. */
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "compile/internal.h"

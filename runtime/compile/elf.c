@@ -3,7 +3,6 @@
 #include "compile/elf.h"
 
 #include <elf.h>
-#include <string.h>
 
 /* offset..offset+size inside an image of `total` bytes, without overflow. */
 static bool inside(uint64_t offset, uint64_t size, uint64_t total) { return offset <= total && size <= total - offset; }

@@ -1,7 +1,5 @@
 /* mlaf_code_meta: resources of each kernel from the AMDGPU metadata note, checked against the kernel descriptors. */
 #include <elf.h>
-#include <stddef.h>
-#include <string.h>
 
 #include "compile/compile.h"
 #include "compile/elf.h"

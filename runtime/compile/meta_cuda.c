@@ -2,9 +2,6 @@
  * one format, as many more bytes as those two say. */
 #include "compile/meta_cuda.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* As `nvdisasm` and `cuobjdump -elf` name them (EIFMT_*, EIATTR_*). */
 enum { FORMAT_SIZED = 4, ATTR_REQUIRED_THREADS = 0x05, ATTR_MAX_STACK = 0x11, ATTR_MIN_STACK = 0x12, ATTR_PARAM = 0x17,
        ATTR_PARAM_BYTES = 0x19, ATTR_REGISTERS = 0x2f };

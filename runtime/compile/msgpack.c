@@ -1,8 +1,6 @@
 /* MessagePack tokens by table: first byte -> kind and how many bytes of length or value follow. */
 #include "compile/msgpack.h"
 
-#include <string.h>
-
 /* 0xc0..0xdf; smaller and larger first bytes carry their value inside. `bytes`: width of the big-endian number behind
  * the first byte; `fixed`: payload size of the fixext types. */
 static const struct {

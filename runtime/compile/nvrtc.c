@@ -2,8 +2,6 @@
 #include "compile/nvrtc.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "compile/rtc_text.h"

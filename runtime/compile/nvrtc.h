@@ -2,8 +2,6 @@
  * asked for, in this one. Not used from two threads at once here. */
 #pragma once
 
-#include <string.h>
-
 #include "base/base.h"
 
 typedef struct mlaf_nvrtc mlaf_nvrtc;

@@ -1,7 +1,5 @@
 /* Single requests, over whichever transport: disassemble, assemble, and compiles that run in this process. */
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "compile/blame.h"
 #include "compile/elf.h"

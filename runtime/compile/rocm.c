@@ -3,9 +3,6 @@
 #include "compile/rocm.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "compile/elf.h"
 #include "compile/rtc_text.h"

@@ -1,9 +1,6 @@
 /* Shared by the two run-time compilers: options in, log out. */
 #include "compile/rtc_text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 size_t mlaf_rtc_first_error(const char *log, const char **line) {
   for (const char *p = log; *p;) {
     size_t n = strcspn(p, "\n");

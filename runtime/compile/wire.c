@@ -1,8 +1,6 @@
 /* Encoding and bounds-checked decoding of worker messages. */
 #include "compile/wire.h"
 
-#include <string.h>
-
 void mlaf_wire_encode(mlaf_text *out, uint32_t kind, uint32_t status, const mlaf_wire_field *fields, uint32_t n) {
   mlaf_wire_header h = {MLAF_WIRE_MAGIC, kind, status, n, 0};
   for (uint32_t i = 0; i < n; i++) h.size += 8 + fields[i].size;

@@ -1,7 +1,4 @@
 /* Measures what the tensor cores reach: a large matrix product by cuBLASLt. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/cuda_device.h"
 #include "device/matmul_library.h"
 #include "device/measure.h"

@@ -9,9 +9,6 @@
  *
  * A graph runs once at a time: in a second stream it would wait for the first. So it belongs to the stream that took it first,
  * and to one thread at a time; all others launch one by one, and so does everybody while the stream is captured. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cuda/cuda_device.h"
 #include "device/kernel_launch.h"
 #include "mlaf_thresholds.h"

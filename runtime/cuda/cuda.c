@@ -1,7 +1,5 @@
 /* The CUDA driver behind the device vtable. */
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/env.h"
 #include "cuda/cuda_device.h"

@@ -1,7 +1,4 @@
 /* Who the GPU is: the HARD key of the database and the facts beside it. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/cuda_device.h"
 
 typedef struct facts {

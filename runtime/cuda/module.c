@@ -1,8 +1,4 @@
 /* Cubins and the kernels in them. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "compile/compile.h"
 #include "compile/elf.h"
 #include "compile/vendor.h"

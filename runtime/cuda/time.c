@@ -1,8 +1,5 @@
 /* Timing by graph replays between two events; the protocol is device/measure.c's. Graphs,
  * because a decode kernel may take less time than the call that launches it. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/cuda_device.h"
 #include "device/measure.h"
 

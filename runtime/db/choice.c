@@ -1,8 +1,4 @@
 /* The choice rule: lowest median among current samples, and an incumbent only yields to a clear win. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "db/db_internal.h"
 
 #define SWITCH_RATIO 0.02 /* an incumbent yields only above this part of its time ... */

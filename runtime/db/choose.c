@@ -1,8 +1,4 @@
 /* The best usable choice of a problem: over all layers, nearest first, with every step open to whoever asks why. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "op/nearest.h"
 #include "db/db_internal.h"
 #include "op/op.h"

@@ -1,7 +1,4 @@
 /* Looking after a database: is it whole, and what in it can go. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "op/nearest.h"

@@ -1,7 +1,4 @@
 /* Adds what another database knows to this one: so the shards of a fleet become one. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "db/db_internal.h"
 
 /* Columns of MLAF_S_EACH_SAMPLE behind those of a sample. */

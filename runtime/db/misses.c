@@ -2,9 +2,6 @@
  * a transaction there would wait for a disk and perhaps for another writer: it is a line appended to <database>-misses instead,
  * which is taken into the database when that is closed or asked for its misses. What a killed process left waits for the next. */
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,9 +1,6 @@
 /* Opening a database file: where it is, whose it is, what may be done with it, and what to say when something is wrong. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

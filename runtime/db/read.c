@@ -1,7 +1,4 @@
 /* Questions to the database: samples and listings. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "db/db_internal.h"
 
 mlaf_status mlaf_db_damaged_row(mlaf_db *db, const char *what, mlaf_err *err) {

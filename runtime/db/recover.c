@@ -2,8 +2,6 @@
  * hides rows that are whole. Here every leaf page of the file is read, and of its log what was committed; each row goes to the
  * table that has as many columns (no two have), under its own id, in a store in memory. What a row means is then judged by its
  * sum, as ever. Distributions' libraries lack SQLite's own recovery (sqlite_dbdata). Format: sqlite.org/fileformat2.html. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "db/db_internal.h"

@@ -1,9 +1,4 @@
 /* Rows to structs. Every value is checked when it is read: a row no mlaforge would write counts as damage. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "db/db_internal.h"
 #include "db/known_hashes.h"
 #include "mlaf_limits.h"

@@ -1,7 +1,5 @@
 /* Check sums of rows. A bit that flips in a file must not turn into another kernel's launch size, so each row of `kernel`,
  * `sample` and `choice` carries a digest of everything it means, the names behind its keys included. */
-#include <string.h>
-
 #include "db/db_internal.h"
 
 enum { ARGUMENTS_MAX = 48, DIGEST_HEX = 16 };

@@ -1,8 +1,4 @@
 /* Tuning text: tab-separated, one choice a line, sorted. See tuning/README.md; a single row is text_row.c's. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "db/text_row.h"
 
 static const char first_line[] = "# mlaforge tuning text ";

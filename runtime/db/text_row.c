@@ -1,9 +1,4 @@
 /* One row of a tuning text: one table of columns both prints and parses it. See tuning/README.md. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "op/lengths.h"
 #include "db/text_row.h"
 #include "mlaf_limits.h"

@@ -1,10 +1,6 @@
 /* Tuning texts as a layer. Importing them into SQLite cost a process 7 ms before its first plan; a plan wants a few rows of one
  * device and one shape, and finds them by the first two columns. The text stays the truth: of what is derived from it a process
  * keeps the rows that it once parsed, as a plan looks at the same ones several times. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "op/nearest.h"
 #include "db/db_internal.h"
 #include "op/op.h"

@@ -1,6 +1,4 @@
 /* Everything that writes: one short BEGIN IMMEDIATE transaction per call, so that eight processes never lose an update. */
-#include <math.h>
-
 #include "op/nearest.h"
 #include "db/db_internal.h"
 #include "op/op.h"

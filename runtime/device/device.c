@@ -1,8 +1,4 @@
 /* The registry of back ends: which are in this build, and how a device string finds one. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "device/device.h"
 
 /* A build may leave rooms out (MLAF_ROOMS); room.cmake says which back ends are there. */

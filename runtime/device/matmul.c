@@ -3,9 +3,6 @@
 
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/library.h"
 #include "device/matmul_library.h"

@@ -1,9 +1,6 @@
 /* The measurement protocol of real devices: double the repeats until a sample fills its window, then medians. */
 #include "device/measure.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "mlaf_thresholds.h"

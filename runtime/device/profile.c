@@ -1,9 +1,6 @@
 /* Profiles, by the back ends that make them. */
 #include "device/profile.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static mlaf_status refuse(const mlaf_device *dev, mlaf_err *err) {
   return mlaf_fail(err, MLAF_E_ARG, "a profile is made by the emulator's timing model; the device is %s: use --device emu:gfx942",
                    mlaf_ops(dev)->name);

@@ -1,10 +1,6 @@
 /* Recorded launches (record.h). */
 #include "device/record.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { PARAMETERS_ALIGN = 64 /* tensor maps in them want it */ };
 
 static mlaf_record *record_of(mlaf_device *dev) {

@@ -2,8 +2,6 @@
 #include "device/series.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { PARAMETERS_ALIGN = 64 /* tensor maps in them want it */, CHAINS_MOST = 256 };
 

@@ -6,11 +6,13 @@
 #ifndef MLAF_EMBED_INSIDE_H
 #define MLAF_EMBED_INSIDE_H
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mlaf_embed.h"

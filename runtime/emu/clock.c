@@ -1,7 +1,5 @@
 /* The waves' approximate clocks. Latencies are those of an idle machine (arch_gfx942.c), rounded: what they order must
  * lie many slots apart anyway to be called ordered. */
-#include <stdlib.h>
-
 #include "emu/clock.h"
 
 enum { SMEM = 50, LDS_GAP = 2, VMEM_GAP = 1, TRANS = 4 };

@@ -1,9 +1,6 @@
 /* The log of a replay: spans per wave, end to end. */
 #include "emu/cu_log.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 bool emu_cu_log_open(emu_cu_log *log, int n_waves, size_t n_insts) {
   memset(log, 0, sizeof *log);
   log->wave = calloc((size_t)n_waves + 1, sizeof *log->wave);

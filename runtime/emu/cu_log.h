@@ -2,10 +2,6 @@
  * set. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "device/profile.h"
 
 /* Activities of a wave: what it does or waits for. A wave's clocks from its start to its end are booked on exactly one each. */

@@ -1,7 +1,5 @@
 /* The emulated devices behind the device vtable, one per target of isa.c. Opening needs no ROCm: the disassembler is wanted at
  * a module's first launch. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/env.h"

@@ -2,8 +2,6 @@
  * `<kernel>.kd` symbols (LLVM AMDGPUUsage, "Kernel Descriptor"). Every offset in the file is hostile until checked:
  * tuning databases and caches hand us files that a crash may have torn. */
 #include <elf.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "emu/emu.h"
 

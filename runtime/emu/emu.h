@@ -12,7 +12,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "device/device.h"
@@ -108,12 +107,7 @@ typedef enum emu_wave_state { EMU_RUNNING, EMU_AT_BARRIER, EMU_ENDED, EMU_FAULTE
 /* Counts for the timing model and the profile. One per wave, summed per workgroup and launch. */
 typedef struct emu_counts {
   uint64_t issued[EMU_C_COUNT];
-  uint64_t mfma_passes;      /* 4-clk units */
-  uint64_t mfma_flops;
   uint64_t lds_clk;          /* LDS port clocks including bank conflicts, from actual addresses */
-  uint64_t lds_conflict_clk; /* the part of it that conflicts cost */
-  uint64_t vmem_bytes_loaded, vmem_bytes_stored; /* by active lanes */
-  uint64_t nop_states;
   uint64_t barriers;
 } emu_counts;
 

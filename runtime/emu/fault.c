@@ -1,7 +1,4 @@
 /* Texts of faults, and the slow path that finds out which rule a register access broke. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "emu/clock.h"
 #include "emu/strict.h"
 

@@ -9,9 +9,6 @@
  *
  * Producers with long shadows (MFMA results) have a deadline per register; everything else reaches at most three wait
  * states back for vector registers (a history of the last instructions) and five for scalar ones (last VALU write). */
-#include <stdlib.h>
-#include <string.h>
-
 #include "emu/strict.h"
 #include "emu/valu.h"
 
@@ -398,7 +395,6 @@ void emu_hazard_after(emu_wave *w, const emu_inst *in) {
   hazards *h = w->hazard;
   if (in->hazard & HZ_NOP) {
     w->wait_states += (in->imm & 15) + 1;
-    w->counts.nop_states += (in->imm & 15) + 1;
     return;
   }
   if (in->hazard & HZ_MFMA) record_mfma(w, h, in);

@@ -2,10 +2,6 @@
  * everywhere; this is the rest. Sources: LLVM AMDGPUUsage, GCNSubtarget, GCNHazardRecognizer. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "device/device.h"
 
 /* A mnemonic that the target prints for an operation which is implemented under another name: older spellings, and instructions

@@ -1,9 +1,6 @@
 /* A grid over host threads. Workgroups are handed out in dispatch order, x fastest. After a fault those behind it give up and
  * those before it go on, so that the fault reported is that of the earliest. Kernels whose workgroups wait for each other:
  * turns.c. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "emu/memory.h"
 #include "emu/strict.h"
 #include "emu/turns.h"

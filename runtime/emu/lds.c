@@ -1,8 +1,4 @@
 /* LDS shadow, race detection and bank conflicts. The rules are in lds.h. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/clones.h"
 #include "emu/clock.h"
 #include "emu/lds.h"
@@ -601,17 +597,15 @@ static bool conflict_free128(const uint32_t *addr, const uint8_t *order, uint64_
   return lanes == ~0ull && seen == 0xff && (low & 15) == 0;
 }
 
-unsigned emu_lds_clocks(emu_lds_kind kind, const uint32_t addr[EMU_LANES], unsigned bytes, uint64_t lanes, unsigned *ideal) {
+unsigned emu_lds_clocks(emu_lds_kind kind, const uint32_t addr[EMU_LANES], unsigned bytes, uint64_t lanes) {
   const uint8_t *order = bytes >= 12 && kind == EMU_LDS_READ ? read128_order : in_order;
   unsigned clk = 0, phases = bytes >= 12 ? 8 : bytes == 8 ? 4 : 2, per = EMU_LANES / phases;
-  *ideal = 0;
   for (unsigned p = 0; p < phases; p++, order += per) {
     uint32_t dword[32];
     unsigned c = 1;
     if (bytes != 16 || !conflict_free128(addr, order, lanes))
       c = phase_clocks(dword, gather(dword, addr, order, per, (bytes + 3) / 4, lanes));
     clk += c;
-    *ideal += c != 0;
   }
   return clk;
 }

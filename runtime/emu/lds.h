@@ -81,5 +81,5 @@ bool emu_lds_same_value(emu_wave *w, emu_lds_kind kind, int lane, uint32_t byte,
 emu_lds_op *emu_lds_recent(const emu_lds_ring *r, uint32_t n);
 bool emu_lds_op_done(const emu_wave *w, const emu_lds_op *op);
 
-/* LDS port clocks of an access and the least it could take, from the phase rule of the bank table. */
-unsigned emu_lds_clocks(emu_lds_kind kind, const uint32_t addr[EMU_LANES], unsigned bytes, uint64_t lanes, unsigned *ideal);
+/* LDS port clocks of an access, from the phase rule of the bank table. */
+unsigned emu_lds_clocks(emu_lds_kind kind, const uint32_t addr[EMU_LANES], unsigned bytes, uint64_t lanes);

@@ -5,9 +5,6 @@
  * LDS still in flight (vmcnt), and at a barrier whatever was not waited for, is not.
  *
  * An atomic that returns orders as a poll does, and what several waves add to one counter is seen by all who read it. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "emu/lds.h"
 
 typedef uint32_t clocks[EMU_LDS_WAVES];

@@ -6,9 +6,6 @@
  * byte (the timing model charges the extra lines); atomics must be naturally aligned. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "emu/memory.h"

@@ -6,8 +6,6 @@
  *
  * Vector skip: between an s_setvskip of a 1 and one of a 0, vector instructions of every kind are issued but do nothing,
  * and count in no counter. */
-#include <stdlib.h>
-
 #include "emu/salu.h"
 #include "emu/valu.h"
 

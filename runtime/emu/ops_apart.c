@@ -7,8 +7,6 @@
  * lane only. Whether a byte was ever written travels with it. A register that holds rubbish may be saved and restored, which
  * compilers do in prologues; it is its use that faults. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "emu/lds.h"
 #include "emu/place.h"
@@ -57,22 +55,19 @@ static bool check(emu_wave *w, const emu_inst *in, const emu_place *p, unsigned 
                        bytes, p->addr[l], w->priv_bytes, w->priv_bytes ? "" : " (its descriptor asks for none)");
   }
   if (p->lds) {
-    unsigned ideal, clk;
     if (data ? !emu_lds_write(w, in, at, bytes, p->lds, data, shift) : !emu_lds_access(w, in, kind, at, bytes, p->lds))
       return false;
-    clk = emu_lds_clocks(kind, at, bytes, p->lds, &ideal);
-    w->counts.lds_clk += clk;
-    w->counts.lds_conflict_clk += clk - ideal;
+    w->counts.lds_clk += emu_lds_clocks(kind, at, bytes, p->lds);
   }
   if (p->lanes && !emu_place_check(w, p, bytes, what)) return false;
-  if (p->lanes) emu_place_charge(w, p, bytes, kind == EMU_LDS_WRITE);
+  if (p->lanes) emu_timing_memory(w, p->addr, p->whole, bytes);
   if (p->lanes && kind == EMU_LDS_WRITE) emu_changed(w);
   for (unsigned k = 0; p->priv && k < bytes; k += 4) {
     emu_place dword;
     dword.whole = p->priv;
     for (int l = 0; l < EMU_LANES; l++)
       dword.addr[l] = p->priv >> l & 1 ? (uint64_t)(uintptr_t)w->priv + private_at(p->addr[l] + k, l) / 4 * 4 : 0;
-    emu_place_charge(w, &dword, bytes < 4 ? bytes : 4, kind == EMU_LDS_WRITE);
+    emu_timing_memory(w, dword.addr, dword.whole, bytes < 4 ? bytes : 4);
   }
   return true;
 }

@@ -6,8 +6,6 @@
  * lane, which v_prng_b32's step turns into the next one for the next element. Too large: as MODE.fp16_ovfl says, see
  * small_float.h. */
 #pragma GCC optimize("fp-contract=off")
-#include <string.h>
-
 #include "emu/small_float.h"
 #include "emu/valu_fetch.h"
 

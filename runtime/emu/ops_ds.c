@@ -2,8 +2,6 @@
  *
  * DS instructions of one wave execute in order, so data moves at issue; the destination stays "in flight" until an
  * s_waitcnt lgkmcnt covers it. Every instruction here counts one in lgkmcnt, permutes included. */
-#include <string.h>
-
 #include "emu/lanes.h"
 #include "emu/lds.h"
 #include "emu/vmem.h"
@@ -39,9 +37,7 @@ static void addresses(const emu_wave *w, const emu_operand *a, uint32_t offset, 
 }
 
 static void charge(emu_wave *w, emu_lds_kind kind, const uint32_t *addr, unsigned bytes, uint64_t lanes) {
-  unsigned ideal, clk = emu_lds_clocks(kind, addr, bytes, lanes, &ideal);
-  w->counts.lds_clk += clk;
-  w->counts.lds_conflict_clk += clk - ideal;
+  w->counts.lds_clk += emu_lds_clocks(kind, addr, bytes, lanes);
 }
 
 /* --- data movement --- */

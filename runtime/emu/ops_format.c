@@ -1,11 +1,9 @@
 /* Typed buffer accesses: buffer_load_format_* and buffer_store_format_*. The descriptor's word 3 says how an element lies in
  * memory (data format, number format) and which component each result takes (dst_sel). CDNA3 ISA, "Buffer Data Format". */
 #pragma GCC optimize("fp-contract=off")
-#include <math.h>
-#include <string.h>
-
 #include "base/half.h"
 #include "emu/place.h"
+#include "emu/timing.h"
 
 typedef struct layout {
   uint8_t n, bytes;  /* components, bytes of an element */
@@ -96,7 +94,7 @@ static bool exec_load(emu_wave *w, const emu_inst *in) {
   const layout *f = view(w, in, 1, &word3, &number);
   if (!f || !emu_locate(w, in, &op->vm, &in->src[0], &in->src[1], f->bytes, &p)) return false;
   if (!emu_place_check(w, &p, f->bytes, "load")) return false;
-  emu_place_charge(w, &p, f->bytes, false);
+  emu_timing_memory(w, p.addr, p.whole, f->bytes);
   if (!emu_vm_begin(w, &op->vm, &in->dst[0], words)) return false;
   for (int l = 0; l < EMU_LANES; l++) {
     uint8_t element[16] = {0};
@@ -129,7 +127,7 @@ static bool exec_store(emu_wave *w, const emu_inst *in) {
   if (number == FLOAT && (f->width[0] == 10 || f->width[0] == 11))
     return emu_fault(w, -1, "unimplemented: typed store of 10- and 11-bit floats");
   if (!emu_vreg_check(w, src, words, p.lanes) || !emu_place_check(w, &p, f->bytes, "store")) return false;
-  emu_place_charge(w, &p, f->bytes, true);
+  emu_timing_memory(w, p.addr, p.whole, f->bytes);
   emu_changed(w);
   if (!emu_vm_begin(w, &op->vm, NULL, 0)) return false;
   for (int l = 0; l < EMU_LANES; l++) {

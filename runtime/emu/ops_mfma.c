@@ -18,9 +18,7 @@
  *
  * Where f32 overflows on the way, the order matters and silicon's is followed: docs/lab/emulator.md, "Numbers". */
 #pragma GCC optimize("fp-contract=off")
-#include <math.h>
 #include <pthread.h>
-#include <string.h>
 
 #include "base/clones.h"
 #include "base/half.h"
@@ -340,8 +338,6 @@ bool emu_mfma_dense(emu_wave *w, const emu_inst *in) {
   if (d->m == 4) tiny_blocks(d, out, &a, &b, block_of, isa->mfma_fused);
   else big_blocks(d, out, &a, &b, block_of, isa->mfma_fused);
   if (flush) flush_rows(out, d->d_regs, 0x1p-126f);
-  w->counts.mfma_passes += d->passes;
-  w->counts.mfma_flops += 2ull * d->m * d->m * d->k * d->blocks;
   return true;
 }
 
@@ -399,8 +395,6 @@ bool emu_mfma_small(emu_wave *w, const emu_inst *in) {
       }
       *acc = mlaf_float_bits(f);
     }
-  w->counts.mfma_passes += in->passes;
-  w->counts.mfma_flops += 2ull * d->m * d->m * d->k;
   return true;
 }
 
@@ -438,8 +432,6 @@ bool emu_mfma_f64(emu_wave *w, const emu_inst *in) {
         s = d->m == 16 ? fma(a[16 * k + i], b[16 * k + l % 16], s) : fma(a[i + 4 * blk + 16 * k], b[l % 16 + 16 * k], s);
       put_double(w->v + in->dst[0].reg + 2 * p, l, s);
     }
-  w->counts.mfma_passes += d->passes;
-  w->counts.mfma_flops += 2ull * d->m * d->m * d->k * d->blocks;
   return true;
 }
 
@@ -476,7 +468,5 @@ bool emu_mfma_sparse(emu_wave *w, const emu_inst *in) {
       if (d->a != EMU_IN_I8 && !isfinite(f)) f = sum_again(ak, bk, x, c, fused);
       *acc = d->a == EMU_IN_I8 ? (uint32_t)n : mlaf_float_bits(f);
     }
-  w->counts.mfma_passes += d->passes;
-  w->counts.mfma_flops += 2ull * d->m * d->m * d->k; /* as the dense shape counts them */
   return true;
 }

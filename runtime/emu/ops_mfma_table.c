@@ -1,6 +1,4 @@
 /* The matrix instructions' shapes, their table, and what the parser checks of one. */
-#include <string.h>
-
 #include "emu/mfma.h"
 
 enum {

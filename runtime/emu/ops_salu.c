@@ -1,7 +1,5 @@
 /* The scalar ALU. One line per instruction in the lists below: result type, source types, and the statement that
  * computes d (and scc) from a, b and the old d. What SCC becomes follows the CDNA3 ISA, chapter "Scalar ALU". */
-#include <string.h>
-
 #include "emu/salu.h"
 
 bool emu_sread32(emu_wave *w, const emu_operand *o, uint32_t *out) {

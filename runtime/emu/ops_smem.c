@@ -1,6 +1,4 @@
 /* Scalar memory: loads, stores, atomics, the clock, cache control. A load's registers are unreadable until lgkmcnt(0). */
-#include <string.h>
-
 #include "emu/memory.h"
 #include "emu/strict.h"
 #include "emu/vmem.h"

@@ -1,6 +1,4 @@
 /* Which build of the vector ALU this host runs, and what an instruction needs to take the fast executor. */
-#include <stdlib.h>
-
 #include "emu/valu.h"
 
 /* The widest build this host can run, or the one MLAF_EMU_ISA (v1, v3, v4) names if that is narrower: for tests, which must

@@ -10,7 +10,6 @@
  * M0[15:0] + inst_offset + 4 * lane id (gfx950: 3 and 4 dwords too, at 12 and 16 * lane id), sub-dword data extended to the
  * dword; inactive lanes leave theirs alone. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "emu/lanes.h"
 #include "emu/lds.h"
@@ -347,13 +346,6 @@ bool emu_vm_begin(emu_wave *w, const vm_op *op, const emu_operand *dst, unsigned
   return true;
 }
 
-void emu_place_charge(emu_wave *w, const place *p, unsigned bytes, bool store) {
-  uint64_t moved = (uint64_t)__builtin_popcountll(p->whole) * bytes;
-  if (store) w->counts.vmem_bytes_stored += moved;
-  else w->counts.vmem_bytes_loaded += moved;
-  emu_timing_memory(w, p->addr, p->whole, bytes);
-}
-
 bool emu_locate(emu_wave *w, const emu_inst *in, const vm_op *op, const emu_operand *vaddr, const emu_operand *rest,
                 unsigned bytes, place *p) {
   p->lanes = emu_exec_mask(w);
@@ -379,8 +371,7 @@ bool emu_to_lds(emu_wave *w, const emu_inst *in, const vm_op *op, uint64_t lanes
   if (!emu_vm_begin(w, op, NULL, 0) || !emu_lds_access(w, in, EMU_LDS_DMA, at, 4 * words, lanes)) return false;
   for (int l = 0; l < EMU_LANES; l++)
     for (unsigned k = 0; lanes >> l & 1 && k < words; k++) memcpy(w->group->lds + at[l] + 4 * k, &data[k][l], 4);
-  unsigned ideal;
-  w->counts.lds_clk += emu_lds_clocks(EMU_LDS_WRITE, at, 4 * words, lanes, &ideal);
+  w->counts.lds_clk += emu_lds_clocks(EMU_LDS_WRITE, at, 4 * words, lanes);
   return true;
 }
 
@@ -392,7 +383,7 @@ static bool exec_load(emu_wave *w, const emu_inst *in) {
   if (!emu_locate(w, in, op, &in->src[0], &in->src[1], op->bytes, &p)) return false;
   if (p.lds | p.priv) return emu_apart_load(w, in, op, &p);
   if (!emu_place_check(w, &p, op->bytes, "load")) return false;
-  emu_place_charge(w, &p, op->bytes, false);
+  emu_timing_memory(w, p.addr, p.whole, op->bytes);
   if (lds) {
     uint32_t data[4][EMU_LANES];
     for (int l = 0; l < EMU_LANES; l++)
@@ -420,7 +411,7 @@ static bool exec_store(emu_wave *w, const emu_inst *in) {
   if (p.lds | p.priv) return emu_apart_store(w, in, op, &p, src);
   if (!emu_vreg_check(w, src, words, p.lanes)) return false;
   if (!emu_place_check(w, &p, op->bytes, "store")) return false;
-  emu_place_charge(w, &p, op->bytes, true);
+  emu_timing_memory(w, p.addr, p.whole, op->bytes);
   emu_changed(w);
   if (!emu_vm_begin(w, op, NULL, 0)) return false;
   if (op->conv == EMU_RAW) {
@@ -450,7 +441,7 @@ static bool exec_atomic(emu_wave *w, const emu_inst *in) {
   if (!emu_locate(w, in, op, vaddr, &s[2], bytes, &p)) return false;
   if (p.lds | p.priv) return emu_apart_atomic(w, in, op, &p, data, rtn);
   if (!emu_vreg_check(w, data->reg, words * n_data, p.lanes) || !emu_place_check(w, &p, bytes, "atomic")) return false;
-  emu_place_charge(w, &p, bytes, false);
+  emu_timing_memory(w, p.addr, p.whole, bytes);
   if (!emu_vm_begin(w, op, rtn ? &in->dst[0] : NULL, words)) return false;
   for (int l = 0; l < EMU_LANES; l++) {
     if (!(p.lanes >> l & 1)) continue;

@@ -2,8 +2,6 @@
  * what the assembler accepts and the disassembler prints is the ISA. A line that does not parse is not an error before
  * somebody executes it, because .text also holds padding and code of kernels nobody launches. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "emu/parse.h"
 #include "emu/place.h"

@@ -1,7 +1,4 @@
 /* The words behind the operands, s_waitcnt, and the operand-position words that only set an immediate. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "emu/parse.h"
 
 /* "[0,1,1]" -> bits 0b110; false when malformed. */

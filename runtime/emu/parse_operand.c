@@ -1,7 +1,4 @@
 /* Operand words of LLVM's AMDGPU disassembly. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/bits.h"
 #include "emu/parse.h"
 

@@ -29,7 +29,6 @@ bool emu_locate(emu_wave *w, const emu_inst *in, const emu_vm_op *op, const emu_
 /* Every byte inside one live allocation and, when looked at, written; false after emu_fault. `what`: "load", "store",
  * "atomic". */
 bool emu_place_check(emu_wave *w, const emu_place *p, unsigned bytes, const char *what);
-void emu_place_charge(emu_wave *w, const emu_place *p, unsigned bytes, bool store);
 /* Counters, and the register a load goes to must not be the target of an LDS load in flight. */
 bool emu_vm_begin(emu_wave *w, const emu_vm_op *op, const emu_operand *dst, unsigned n);
 void emu_vm_in_flight(emu_wave *w, const emu_vm_op *op, unsigned reg, unsigned n, uint64_t lanes);

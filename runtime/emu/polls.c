@@ -2,8 +2,6 @@
  * read, or an atomic that returns, in a short loop that only looks: no store, no barrier, no MFMA, at an address that the loop
  * does not change, with the loop's way out depending on what was read. Compilers peel the first look off such loops; that one
  * counts, too. A loop that searches a table or multiplies tiles has none of these marks. */
-#include <string.h>
-
 #include "emu/emu.h"
 
 enum { LONGEST = 64, PEELED = 16, REGS = EMU_VREGS + EMU_SREGS };

@@ -1,9 +1,6 @@
 /* From a settled launch of the timing model to a profile. */
 #include "emu/profile.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 const char *const emu_state_names[EMU_S_COUNT] = {
     [EMU_S_MFMA] = "mfma",       [EMU_S_VALU] = "valu",         [EMU_S_ISSUE] = "issue",
     [EMU_S_VMCNT] = "vmcnt",     [EMU_S_LGKM] = "lgkmcnt",      [EMU_S_CONFLICT] = "lds conflict",

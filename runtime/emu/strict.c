@@ -3,10 +3,6 @@
  * each break is counted, and the launch logs how often and where first. A few are checked only when it asks for them. What was
  * never written reads as all ones (NaN in
  * every float format but fp8), so that a result which depends on it does not pass for a number. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "emu/strict.h"
 
 enum { USUAL, ASKED_FOR, BY_NAME }; /* checked: always, on request, and forgiven by "none" or only by its name */

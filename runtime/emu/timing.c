@@ -1,8 +1,5 @@
 /* Recording for the timing model: one event per executed instruction, cache lines beside it. A wave that nobody times
  * has w->timing NULL and pays one test per instruction. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "emu/timing.h"
 
 static const uint64_t EVENT_BUDGET = 16u << 20; /* two seconds of recording, and the memory of one `time` call */

@@ -6,9 +6,6 @@
  * booked on the part that held it: what it waited for, or issue. An MFMA that feeds the next one's accumulator is taken to
  * be forwarded (0 wait states by LLVM's rules); other MFMA dependencies cost the s_nop that the program must carry. An
  * instruction of two dwords that does not start in the first three of its 32-byte block costs its wave another issue slot. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "emu/cu_log.h"
 #include "emu/timing.h"
 

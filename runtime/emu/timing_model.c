@@ -7,11 +7,7 @@
  * at its start and the sustained clock in the long run, weighted T / (T + throttle_ns). Passes repeat until clock and
  * concurrency settle.
  * Caches are cold, except that what an earlier launch of the sequence wrote is in the Infinity Cache. */
-#include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "emu/timing.h"

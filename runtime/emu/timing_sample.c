@@ -11,10 +11,6 @@
  *
  * The choice depends on the launch and on the number of instructions that the caller allows alone, never on a clock: a model
  * repeats itself on any host. A caller whose time is over gets no time at all. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "emu/timing.h"
 

@@ -1,9 +1,6 @@
 /* Workgroups in turns (turns.h): which kernels need it, how many are resident, and when all of them wait in vain. */
 #include "emu/turns.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "emu/arch_gfx942.h"
 
 enum {

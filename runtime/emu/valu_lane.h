@@ -2,9 +2,6 @@
  * integer or float C, so that a compiler turns the 64-lane loops into vector code for whatever host it builds for. */
 #pragma once
 
-#include <math.h>
-#include <string.h>
-
 #include "base/half.h"
 #include "emu/valu.h"
 

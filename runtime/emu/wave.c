@@ -1,8 +1,5 @@
 /* One workgroup from its first instruction to its last: initial registers as the dispatcher sets them, waves run in
  * slices round robin (so that a wave that spins on another's flag lets it move), barriers. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "emu/clock.h"
 #include "emu/place.h"
 #include "emu/strict.h"

@@ -1,7 +1,5 @@
 /* Functions that the Lua side may call in C: text of a file, a list of files, SHA-256. */
 #include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <lauxlib.h>
 

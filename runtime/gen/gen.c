@@ -1,7 +1,4 @@
 /* The generator's functions for C: arguments to Lua tables, Lua tables to structs. */
-#include <stdlib.h>
-#include <string.h>
-
 #include <lauxlib.h>
 
 #include "gen/host.h"

@@ -1,6 +1,4 @@
 /* A Lua state with a memory limit and a step limit, entered only through lua_pcall. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <lauxlib.h>

@@ -4,9 +4,6 @@
  * <cache>/generator/<first 32 digits of the stamp>/<first 32 digits of the question's hash>: one line with the SHA-256 of what
  * follows, then one line an answer. What is damaged or cannot be read is asked again; a disk that refuses costs time only. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "gen/host.h"
 #include "gen/memo.h"

@@ -1,5 +1,4 @@
 # gen/ and templates/ travel inside the library: the table is made again whenever one of their files changes.
-find_program(MLAF_LUA NAMES lua5.4 lua54 lua REQUIRED)
 file(GLOB_RECURSE mlaf_gen_inputs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/gen/*.lua ${CMAKE_SOURCE_DIR}/templates/*)
 set(mlaf_gen_embedded ${CMAKE_BINARY_DIR}/gen_embedded.c)
 add_custom_command(

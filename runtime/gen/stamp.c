@@ -1,7 +1,5 @@
 /* One hash over every file of the generator, without opening a Lua state: what "the same generator" means to caches. */
 #include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "gen/host.h"
 

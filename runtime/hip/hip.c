@@ -1,6 +1,4 @@
 /* The real HIP runtime behind the device vtable. */
-#include <stdlib.h>
-
 #include "hip/hip_device.h"
 
 /* The raw handle: mlaf_function points to HIP's own object, with nothing to add and nothing to free. */

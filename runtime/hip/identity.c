@@ -1,8 +1,4 @@
 /* Who the GPU is: the HARD key of the database and the facts beside it. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "hip/hip_device.h"
 
 /* Offsets of gcnArchName in the two layouts of hipDeviceProp_t, and room for any that may come. */

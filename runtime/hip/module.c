@@ -1,7 +1,4 @@
 /* Code objects and libraries' products: loaded once, however many plans want them. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "compile/vendor.h"
 #include "hip/hip_device.h"
 

@@ -1,8 +1,5 @@
 /* Timing by events; the protocol is device/measure.c's. By graph replays as on CUDA, because a decode kernel may take less time
  * than the call that launches it; launch by launch where the runtime has no graphs or cannot make one of these kernels. */
-#include <stdio.h>
-#include <string.h>
-
 #include "device/measure.h"
 #include "hip/hip_device.h"
 

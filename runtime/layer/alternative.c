@@ -4,9 +4,6 @@
  * serves how many tokens, else the plans' estimates. */
 #include "layer/inside.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static int64_t most_tokens(const layer_shape *s, layer_form form) {
   return form == FORM_ABSORBED ? (int64_t)s->d.batch_max * layer_q_len_most(s) : s->d.prefill_tokens;
 }

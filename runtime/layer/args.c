@@ -1,7 +1,4 @@
 /* One call: its checks, its workspace, and each stage's arguments. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "layer/inside.h"
 #include "ops/mla_decode/block_tables.h"
 

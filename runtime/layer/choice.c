@@ -1,9 +1,6 @@
 /* Alternatives of a layer: which exist, which are taken by default, their names. */
 #include "layer/choice.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "layer/inside.h"
 
 /* --- which exist --- */

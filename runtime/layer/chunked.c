@@ -2,10 +2,6 @@
 #include "layer/chunked.h"
 #include "op/calls.h"
 
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 enum { ALIGN = 256, ELEMENT = 2 };
 static const int64_t REACH_MOST = INT64_C(1) << 56; /* elements from the first row of a tensor to its last */
 

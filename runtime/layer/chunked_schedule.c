@@ -1,7 +1,5 @@
 /* Which keys of which request are in which chunk. Requests come one after the other; a chunk takes what there is room for. So
  * there are about as many chunks as all contexts together fill, however unlike they are. */
-#include <string.h>
-
 #include "layer/chunked.h"
 
 enum { MAGIC = 0x4350464d };

@@ -1,10 +1,5 @@
 /* From how many new tokens on expanding what is cached is faster than attending to it absorbed: a knob of a chunked prefill. What
  * was timed is a choice of the database like any other, of a problem "mla_chunked_prefill:..."; below it stands counting. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "layer/chunked.h"
 #include "op/nearest.h"
 

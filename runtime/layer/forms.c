@@ -1,10 +1,6 @@
 /* The forms of a layer, in double precision (forms.h). */
 #include "layer/forms.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "op/numeric.h"
 #include "op/sums.h"
 

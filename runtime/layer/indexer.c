@@ -1,7 +1,5 @@
 /* The indexer of a layer, or the lists of another one's: their part of the description and of a call, an indexer's tensors in the
  * workspace, its stages' arguments. */
-#include <math.h>
-
 #include "layer/inside.h"
 
 enum { ALIGN = 16, SCORED_MOST = 1 << 24, SCORED_MULTIPLE = 4 };

@@ -1,8 +1,6 @@
 /* The public functions of a layer. */
 #include "mlaforge/layer.h"
 
-#include <stdlib.h>
-
 #include "layer/inside.h"
 
 /* --- create and destroy --- */

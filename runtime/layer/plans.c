@@ -1,7 +1,4 @@
 /* The plans of a layer: made for its whole range at once, found by size without a lock. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "layer/inside.h"
 
 /* --- sizes that plans are made for --- */

@@ -1,9 +1,5 @@
 /* A layer's description: checks, and its stages as problems of other operations. */
 #include <float.h>
-#include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "layer/inside.h"
 

@@ -1,7 +1,5 @@
 /* Choices of a layer's alternatives that were stored for the device. They are choices of the database like any others, of a
  * problem "mla_layer:..." for each class of tokens; nothing plans that as one problem. */
-#include <stdio.h>
-
 #include "layer/inside.h"
 
 mlaf_status layer_choice_point(const layer_shape *s, int64_t tokens, int32_t ctx, mlaf_point *out, mlaf_err *err) {

@@ -1,6 +1,4 @@
 /* A layer's weights by their names in a checkpoint: found, checked, and cut to this rank by pointers and strides alone. */
-#include <string.h>
-
 #include "layer/inside.h"
 
 enum { ALIGN = 16, BLOCK = 128, PART_ROWS = 32, PART_COLUMNS = 64 }; /* of scales; where a part may begin (projection.h) */

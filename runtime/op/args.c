@@ -1,6 +1,4 @@
 /* The struct_size rule of every operation's arguments. */
-#include <string.h>
-
 #include "op/calls.h"
 
 static mlaf_status copy(const mlaf_calls *calls, const void *args, uint32_t size, void *whole, mlaf_err *err) {

@@ -1,10 +1,6 @@
 /* The walk over a table of arguments. */
 #include "op/args_check.h"
 
-#include <math.h>
-#include <string.h>
-
-
 static const int64_t STRIDE_MOST = INT64_C(1) << 40; /* elements */
 enum { SIZED_MULTIPLE = 16 };                        /* bytes */
 static const uint64_t ROWS_MOST = INT32_MAX, THREADS_MOST = UINT32_MAX; /* of a launch, as kernels and AMD's packets count them */

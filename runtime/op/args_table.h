@@ -2,10 +2,6 @@
  * each gen/ops/<operation>/args.lua (tools/args.lua), and the walk over it (op/args_check.h) is the same for all. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "op/bound.h"
 
 enum { MLAF_ARG_TENSORS = 16, MLAF_ARG_SIZES = 48, MLAF_ARG_AXES = 3 };

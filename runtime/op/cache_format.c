@@ -1,8 +1,6 @@
 /* Formats that an operation refuses by their names. */
 #include "op/cache_format.h"
 
-#include <string.h>
-
 const char *mlaf_cache_format_refusal(const char *op, const char *word, size_t n) {
   static const struct {
     const char *op, *format, *why;

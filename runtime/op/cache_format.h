@@ -1,10 +1,6 @@
 /* The formats of latent caches: how a cache holds a token. Their rows are made of gen/formats.lua, which explains them. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/base.h"
 #include "mlaf_formats.h"
 

@@ -4,8 +4,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "op/lengths.h"
 #include "op/pool.h"

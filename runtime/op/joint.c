@@ -1,8 +1,6 @@
 /* Joint kernels: who may run, and their launches. */
 #include "op/joint.h"
 
-#include <string.h>
-
 enum { MAP_ALIGN = 64, ALIGN = 8 };
 static uint32_t aligned(uint32_t x, uint32_t to) { return (x + to - 1) / to * to; }
 

@@ -2,10 +2,6 @@
  * first one puts out. */
 #include "op/joint_calls.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct joint_case {
   mlaf_case head; /* first */
   const mlaf_joint *joint;

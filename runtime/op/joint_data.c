@@ -2,9 +2,6 @@
  * which nobody else knows; a chained one shares the first's, whose outputs are its input. */
 #include "op/joint_calls.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { SPREAD_MOST = 256 << 20 }; /* bytes of data beside: what a launch finds cold is the first problem's */
 
 typedef struct part_data {

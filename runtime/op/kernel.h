@@ -1,8 +1,6 @@
 /* A kernel as it is stored: what the tuning database, bundles and builds say of one stage of a variant. */
 #pragma once
 
-#include <string.h>
-
 #include "base/base.h"
 #include "device/kernel_launch.h"
 

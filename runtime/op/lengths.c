@@ -2,10 +2,6 @@
 #include "op/lengths.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "op/numeric.h"
 

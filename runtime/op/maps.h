@@ -1,8 +1,6 @@
 /* Tensor maps that a kernel wants, one behind the other. */
 #pragma once
 
-#include <string.h>
-
 #include "op/bound.h"
 
 /* The tensor of a map; no data: there is nothing to copy. `launch`: the operation's own. */

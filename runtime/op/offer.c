@@ -1,8 +1,6 @@
 /* Choice of the variant made ahead that serves a problem. */
 #include "op/offer.h"
 
-#include <stdlib.h>
-
 #include "op/nearest.h"
 
 /* True if the first kernel is as good for requests of any lengths: the launch cuts its batch, always or where that is better. */

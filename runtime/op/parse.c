@@ -3,8 +3,6 @@
 #include "op/joint.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <string.h>
 
 #define FIELDS_OF(f, o) (const mlaf_field *f = (o)->fields; f < (o)->fields + (o)->n_fields; f++)
 

@@ -1,8 +1,6 @@
 /* Bytes that repeat. */
 #include "op/pattern.h"
 
-#include <string.h>
-
 /* The next piece of `left` bytes from byte *first on; *first goes behind it. */
 static const char *next(mlaf_pattern pattern, size_t *first, size_t left, size_t *n) {
   const size_t at = *first % pattern.period;

@@ -1,10 +1,6 @@
 /* The one grammar: check and print any operation's points; parse.c reads them. */
 #include "op/joint.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #define FIELDS_OF(f, o) (const mlaf_field *f = (o)->fields; f < (o)->fields + (o)->n_fields; f++)
 
 mlaf_status mlaf_point_fault(char *why, size_t size, const char *fmt, ...) {

@@ -1,9 +1,6 @@
 /* The pool of random numbers. */
 #include "op/pool.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "op/numeric.h"
 #include "op/pattern.h"
 

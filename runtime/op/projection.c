@@ -4,9 +4,6 @@
 #include "device/matmul.h"
 #include "op/maps.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 enum { SCALE_ROWS = 32 };
 enum { WORKSPACE_ALIGN = 256, BEHIND_AT = 256 /* in a launch's parameters, behind those of the kernel before */ };
 static const uint64_t THREADS_MOST = UINT32_MAX;     /* of a launch, as AMD's packets count them */

@@ -3,8 +3,6 @@
  * kind is, gen/projection/args.lua what a launch takes. */
 #pragma once
 
-#include <stddef.h>
-
 #include "op/args_check.h"
 #include "op/calls.h"
 #include "op/projection_launch.h"

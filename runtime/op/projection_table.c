@@ -1,8 +1,6 @@
 /* Cases of projections: what is in them, and their reference in fp64. */
 #include "op/projection_table.h"
 
-#include <math.h>
-
 #include "op/e4m3.h"
 #include "op/sums.h"
 

@@ -1,8 +1,6 @@
 /* Numbers of a cached token on the host, exactly as its format stores them (op/cache_format.h). */
 #pragma once
 
-#include <math.h>
-
 #include "op/cache_format.h"
 #include "op/e4m3.h"
 #include "op/numeric.h"

@@ -1,7 +1,5 @@
 #include "op/sums.h"
 
-#include <math.h>
-
 #include "base/bits.h"
 #include "base/clones.h"
 #include "mlaforge/problem.h"

@@ -3,8 +3,6 @@
  * numbers. */
 #pragma once
 
-#include <math.h>
-
 #include "op/args_check.h"
 #include "op/calls.h"
 #include "op/numeric.h"

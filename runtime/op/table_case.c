@@ -1,9 +1,5 @@
 /* Verification cases of operations whose arguments are a table: what a launch may not read is NaN, what it writes is stale, and
  * afterwards every row is beside the reference, every other byte as it was. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "op/table_calls.h"
 
 enum { POISON = 0xff, STALE = 0x5a };

@@ -1,9 +1,5 @@
 /* Data to time and soak operations on whose arguments are a table: inputs of 16 and 8 bits from the pool or of bytes that repeat,
  * whatever else drawn by the operation, dense outputs. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "op/pattern.h"
 #include "op/table_calls.h"
 

@@ -1,8 +1,4 @@
 /* A launch's tensors on the host, and their rows beside the reference. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "op/pattern.h"
 #include "op/table.h"
 #include "op/ulp.h"

@@ -1,7 +1,4 @@
 /* Opening and closing a context, its messages, and device memory for simple callers. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/env.h"
 #include "plan/ctx.h"
 #include "mlaforge/mlaforge.h"

@@ -1,10 +1,6 @@
 /* See nearby.h. */
 #include "plan/nearby.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "mlaforge/plan.h"
 #include "op/nearest.h"
 

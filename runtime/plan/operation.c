@@ -1,8 +1,6 @@
 /* The public functions of any operation, by problem strings. */
 #include "mlaforge/operation.h"
 
-#include <string.h>
-
 #include "plan/plan.h"
 
 const char *mlaf_operation_at(size_t i) {

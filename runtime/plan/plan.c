@@ -1,11 +1,6 @@
 /* Plans: create, query, count references, execute. */
 #include "plan/plan.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "op/lengths.h"
 #include "plan/planner.h"
 #include "plan/second_kernel.h"

@@ -1,9 +1,5 @@
 /* bundle, if the context has one; else exact -> nearest -> default (database) -> model -> baseline. Every rung that is passed
  * over leaves a note. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "run/build.h"
 #include "op/lengths.h"
 #include "plan/nearby.h"

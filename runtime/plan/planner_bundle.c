@@ -1,8 +1,4 @@
 /* The rung that a bundle is: no database, no generator, no compiler. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "op/nearest.h"
 #include "plan/planner.h"
 #include "run/build.h"

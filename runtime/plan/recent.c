@@ -1,9 +1,5 @@
 #include "plan/recent.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "compile/vendor.h"
 #include "plan/ctx.h"
 #include "run/build.h"

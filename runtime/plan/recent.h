@@ -7,8 +7,6 @@
  * kernels loads them as ever. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "base/base.h"
 
 struct mlaf_build;

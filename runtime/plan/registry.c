@@ -1,8 +1,6 @@
 /* Plans by problem: a hit is a hash, a probe and one more reference. */
 #include "plan/registry.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "plan/plan.h"

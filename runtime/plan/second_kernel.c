@@ -1,9 +1,6 @@
 /* Loading the kernel of a second form. */
 #include "plan/second_kernel.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "run/build.h"
 
 /* *why: why not. */

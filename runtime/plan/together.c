@@ -4,8 +4,6 @@
  * generator's, so several threads ask: each by a context of its own, a scout, with a Lua state, a connection to the database and
  * hashes. Answers are kept in the cache's folder (gen/memo.c), where the plans find them. */
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "plan/plan.h"
 #include "plan/planner.h"

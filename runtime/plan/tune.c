@@ -1,10 +1,6 @@
 /* Tuning and the tuning text, on a context. */
 #include "mlaforge/tune.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "plan/plan.h"
 #include "mlaforge/database.h"
 #include "tune/tune.h"

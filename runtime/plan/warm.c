@@ -1,7 +1,4 @@
 /* Plans for whatever may come, before it comes. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "plan/plan.h"

@@ -1,8 +1,6 @@
 /* Workspaces by stream: lent to one call at a time, grown, never freed before their context and its plans. */
 #include "plan/workspaces.h"
 
-#include <stdlib.h>
-
 #include "plan/ctx.h"
 
 void mlaf_workspaces_init(mlaf_workspaces *w) {

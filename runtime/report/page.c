@@ -1,7 +1,4 @@
 /* The page of a report: one file, no scripts, no network; light and dark by the reader's setting. */
-#include <math.h>
-#include <string.h>
-
 #include "mlaforge/mlaforge.h"
 #include "op/calls.h"
 #include "report/report.h"

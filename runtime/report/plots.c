@@ -1,7 +1,4 @@
 /* The plots of a report as inline SVG; colours come from the page's variables, so that they follow light and dark. */
-#include <math.h>
-#include <string.h>
-
 #include "report/report.h"
 
 enum { COLORS = 8, PARTS_MAX = 12, AXIS_MAX = 64, BARS_MAX = 40 };

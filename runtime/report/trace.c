@@ -1,8 +1,4 @@
 /* The waves of one CU as a Chrome trace (chrome://tracing, ui.perfetto.dev): a process per launch, a thread per wave. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "device/profile.h"
 #include "report/report.h"

@@ -1,7 +1,5 @@
 /* The form `acc`: queries and sums are absorbed, as in the layer, but the keys of each head are concatenated first, as founding
  * document 002 has it. So each head of each request attends to rows of its own, which are all copies of the same. */
-#include <stdlib.h>
-
 #include "rig/chain.h"
 #include "mlaforge/projection.h"
 

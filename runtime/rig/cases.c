@@ -1,8 +1,5 @@
 /* The cases of the founding documents: their shapes, what they publish, and what we compute and take for it. Tables; a case is a
  * loop over its rows. */
-#include <stdio.h>
-#include <string.h>
-
 #include "rig/cases.h"
 
 enum { EMU = CASE_EMU, GPU = CASE_GPU, BOTH = EMU | GPU };

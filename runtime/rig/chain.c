@@ -1,9 +1,6 @@
 /* Forms of execution as a chain of operations: projections and append of the layer, and o_proj. Between them cd and cc multiply
  * cached rows by kv_b (cc all of them, cd the new ones, whose K and V stay), and each head attends to K and V of its own; acc is
  * in acc.c. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "rig/chain.h"
 #include "mlaforge/mla_append.h"
 #include "mlaforge/mla_prefill.h"

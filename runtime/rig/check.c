@@ -1,8 +1,5 @@
 /* Outputs of a layer and the rows it appended against acc_me in fp64, and that no other row of the cache changed. */
-#include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "rig/rig.h"

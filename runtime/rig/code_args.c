@@ -1,9 +1,6 @@
 /* One launch of any code object, described in JSON: grammar in docs/emulator.md. Every error names the field. */
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "op/numeric.h"
 #include "rig/code_args.h"

@@ -1,7 +1,5 @@
 /* Search for the number of new tokens from which on a layer's prefill is faster than calls with few query tokens, over so many
  * cached ones. Whole layers of both forms are checked and timed; what is found is a choice of the database. */
-#include <math.h>
-
 #include "rig/rig.h"
 #include "layer/chunked.h"
 

@@ -3,9 +3,6 @@
  * Basic blocks, dominators (Cooper, Harvey, Kennedy), natural loops; the hot loop is the one with the most MFMAs among those
  * that hold no other loop with MFMAs. Counted is one round along the path that executes the most MFMAs in the fewest
  * instructions, so that what a round seldom does (rescaling, a last partial page) does not blur the picture. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "device/profile.h"
 #include "rig/evidence.h"
 

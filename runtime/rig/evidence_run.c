@@ -1,8 +1,4 @@
 /* Evidence by execution: each decode kernel runs one small case in the emulator. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "check/bench.h"
 #include "compile/compile.h"
 #include "device/profile.h"

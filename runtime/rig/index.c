@@ -1,8 +1,4 @@
 /* The indexer of a rig's layer: random weights of 16 bits, and a cache of random keys. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "op/e4m3.h"
 #include "rig/rig.h"
 

@@ -1,8 +1,4 @@
 /* A layer's indexer beside fp64: its lists against scores over the cached keys, the keys that it appended. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "op/e4m3.h"
 #include "op/sums.h"
 #include "rig/rig.h"

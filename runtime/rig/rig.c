@@ -1,8 +1,4 @@
 /* A layer with random weights, its cache and its calls, on a device. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "rig/rig.h"
 
 mlaf_status layer_failed(rig_env *env, mlaf_status st) {

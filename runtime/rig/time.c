@@ -1,7 +1,4 @@
 /* Time of a layer, as one sequence of launches and stage by stage, beside the least that each must take. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "check/bench.h"
 #include "rig/rig.h"
 #include "tune/tune.h"

@@ -1,8 +1,4 @@
 /* Whole layers in turns: each choice that a layer has is made over the same weights, checked, timed and stored. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "db/db.h"
 #include "plan/plan.h"
 #include "rig/tune.h"

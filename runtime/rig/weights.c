@@ -1,7 +1,4 @@
 /* Random weights of a layer, of 16 bits or of 8 with a scale for each 128 x 128. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "rig/rig.h"
 #include "op/e4m3.h"
 

@@ -1,9 +1,4 @@
 /* Variant -> sources -> code objects -> loaded kernels. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "compile/vendor.h"
 #include "run/build.h"
 

@@ -1,9 +1,5 @@
 /* File: <cache>/generator/<first 32 hex digits of the stamp>.tsv, lines "target\tname\thash". The stamp covers
  * every byte the hashes are computed from, so an entry cannot go stale. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "run/hashes.h"
 #include "gen/gen.h"
 

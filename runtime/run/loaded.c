@@ -1,9 +1,6 @@
 /* Loading a variant: its kernels on a device, and what they want of it. */
 #include "run/loaded.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "run/resources.h"
 
 struct mlaf_loaded {

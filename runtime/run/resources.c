@@ -1,10 +1,6 @@
 /* Compares what a code object says of itself with what was promised of it. */
 #include "run/resources.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 mlaf_budget mlaf_budget_of(const mlaf_kernel_desc *k) { return (mlaf_budget){true, k->lds_bytes, k->vgpr_budget}; }
 
 uint32_t mlaf_resources_vgpr(const mlaf_kernel_meta *meta) {

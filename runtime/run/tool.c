@@ -1,8 +1,6 @@
 /* Loading a tool kernel. */
 #include "run/tool.h"
 
-#include <stdio.h>
-
 #include "run/build.h"
 
 mlaf_status mlaf_tool_open(const mlaf_tool_env *e, const char *template_name, const char *params, mlaf_tool *out,

@@ -1,10 +1,5 @@
 /* Finals, after the rounds: noise that could hide the best, and a comparison in turns. Two times measured minutes apart differ by
  * what the clock did in between; measured in turns, they differ by what the kernels do. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tune/tune_internal.h"
 
 #define NEAR_FINAL   1.03 /* of the best: who is this close takes part */

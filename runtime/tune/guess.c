@@ -1,7 +1,4 @@
 /* The model's guesses beside what was measured. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "tune/tune.h"
 
 static int ascending(const void *a, const void *b) {

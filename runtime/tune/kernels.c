@@ -1,7 +1,4 @@
 /* The kernels of a run: rendered when needed, compiled on a thread of their own while the device verifies and times. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "tune/tune_internal.h"

@@ -1,9 +1,5 @@
 /* Errors of the model at the problems of a campaign so far. The same kernel at another size errs mostly by as much, so a
  * corrected estimate says at once which kernels are worth a timing. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tune/tune_internal.h"
 
 enum { KERNEL_NAME = 200, TEMPLATE_NAME = 64 };

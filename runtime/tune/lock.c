@@ -1,9 +1,6 @@
 /* Two tuners never time on one device at once: contended times would be remembered as true ones. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -1,8 +1,4 @@
 /* The run: rounds of candidates, each recorded as it finishes, then the choice. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tune/tune_internal.h"
 
 bool mlaf_tuner_cancelled(const tuner *t) { return t->opts.cancel && atomic_load(t->opts.cancel); }

@@ -1,8 +1,4 @@
 /* The space of a problem as candidates and kernels, and what an earlier run has finished of it. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "run/build.h"
 #include "tune/tune_internal.h"
 

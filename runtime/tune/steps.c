@@ -1,6 +1,4 @@
 /* The real steps, and the question whether a device survived. */
-#include <string.h>
-
 #include "tune/tune.h"
 
 /* After a GPU fault every later call fails too, which must not be held against the candidates that follow. */

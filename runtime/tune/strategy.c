@@ -8,9 +8,6 @@
  *   exhaustive  all of them.
  *   halving     round 1: all of them, a few short samples each; rounds 2 and 3: the best third of the last round, with more.
  *               Where times are modelled one rung says everything. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tune/tune_internal.h"
 
 #define NEAR_KNOBS      1.25 /* later rounds look at kernels within this of the best */

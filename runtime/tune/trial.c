@@ -1,8 +1,4 @@
 /* One candidate: its code, its resources, is it correct, how fast is it. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "run/resources.h"
 #include "tune/tune_internal.h"
 

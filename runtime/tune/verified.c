@@ -1,9 +1,5 @@
 /* Remembers what was verified on this device already. The suite's cases depend on a problem's family and the seed, not on batch
  * and ctx, so the problems of a grid share verifications: the same code with the same knob gives the same numbers again. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "op/nearest.h"
 #include "tune/tune_internal.h"
 #include "op/op.h"

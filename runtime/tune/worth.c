@@ -1,8 +1,5 @@
 /* Candidates that are worth a timing: those that the model, corrected by what was timed before and so far, says may be the
  * fastest. */
-#include <math.h>
-#include <string.h>
-
 #include "tune/tune_internal.h"
 
 /* Shares of a sample in a candidate's correction: of the same first kernel, of its template. Another template's says nothing, so

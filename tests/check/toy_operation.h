@@ -2,10 +2,6 @@
  * row of a tensor whose odd rows must stay. So that bench, soak and verify are seen to need no operation that they know. */
 #pragma once
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "op/calls.h"
 #include "op/numeric.h"
 

@@ -2,7 +2,6 @@
  * run with every rule on and, where that faults, with the rules forgiven. */
 #pragma once
 
-#include <math.h>
 #include "op/numeric.h"
 #include "emu/strict.h"
 #include "emu_asm.h"

@@ -10,10 +10,6 @@
  * the output buffer, one block of each per workgroup. The kernel's arguments are {in, out}. */
 #pragma once
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "emu/emu_launch.h"
 
 enum {

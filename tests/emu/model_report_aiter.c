@@ -1,7 +1,5 @@
 /* One launch of AITER's gfx942 decode kernels. The argument block is its public interface: slots of 16 bytes
  * (csrc/py_itfs_cu/asm_mla.cu). The cache is all zeros, its pages in random order: only time is looked at. */
-#include <math.h>
-
 #include "op/numeric.h"
 #include "emu/arch_gfx942.h"
 #include "model_report.h"

@@ -1,6 +1,4 @@
 /* The list of published figures, and how far the model is from them. */
-#include <math.h>
-
 #include "model_report.h"
 
 static bool parse(char *line, report_point *p) {

@@ -5,10 +5,6 @@
  * The launch's blocks find tables of another kind (garbage, zeros, other lengths, other pages, the right ones) and may look
  * ahead by them; then the right ones are written and the kernel ahead ends. O and the LSE must be those of a launch with nothing
  * ahead, bit for bit. compute-sanitizer's memcheck may watch: nothing may be read outside of the tables either. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "check/bench.h"
 #include "ops/mla_decode/data.h"
 #include "run/build.h"

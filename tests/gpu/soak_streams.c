@@ -7,9 +7,6 @@
  * with fp64; every later output is compared with them, whole and bit for bit. Pairs: each plan beside the next one, and beside
  * itself, the same loaded kernels. A line for each plan of a pair: launches, wrong ones. Exit status 1 where any was wrong. */
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "check/soak.h"
 #include "mlaforge/mlaforge.h"

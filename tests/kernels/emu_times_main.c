@@ -1,9 +1,6 @@
 /* emu-times PROBLEM...: modelled time of every candidate of each problem, as lines of tests/lua/emulator_times.tsv, by which
  * gen/ops/mla_decode/model.lua is judged. A candidate that fails is named on stderr and left out. EMU_TIMES_SHARE=N takes one
  * decode kernel of N, chosen by a hash of its name, with all its splits. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "check/bench.h"
 #include "rig.h"
 #include "point.h"

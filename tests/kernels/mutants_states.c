@@ -1,8 +1,5 @@
 /* Second opinion on s_nop: software wait states recounted over the trace of the correct kernel, rule by rule from the CDNA3
  * ISA (4.5, "manually inserted wait states") and LLVM's GCNHazardRecognizer for gfx940, for the instructions our kernels have. */
-#include <stdio.h>
-#include <string.h>
-
 #include "mutants.h"
 
 enum { WINDOW = 24 /* no rule reaches further back */ };

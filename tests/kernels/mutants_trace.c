@@ -5,10 +5,6 @@
  *   - a register is nobody's while an operation that writes it is under way, but for operations of its own kind behind it;
  *   - two accesses to an LDS dword by two waves, one a write, need a barrier after the first has completed and before the
  *     second is issued; the same wave's direct-to-LDS loads and LDS operations need the wait alone. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "mutants.h"
 
 static mu_trace *hooked; /* one trace at a time, one thread */

@@ -2,10 +2,6 @@
  * average, checked against fp64: the table of docs/lab/archive/perf-log/gfx942-ragged.md. A variant without splits
  * ("mfma_reg:...,waves=4") takes those that the closed form gives it. MLAF_RAGGED_ALL=1 records every
  * workgroup, too, and prints how far the sample is off. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "check/bench.h"
 #include "emu/timing.h"
 #include "ragged.h"

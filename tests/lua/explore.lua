@@ -1,5 +1,5 @@
--- All interleavings of a small model (gen/protocol.lua), step by step as the hardware takes them: a wait sees one bit of the
--- phase's number, an arrival counts for the phase under way, a copy lands when it likes.
+-- All interleavings of a small model (tests/models/protocol.lua), step by step as the hardware takes them: a wait sees one bit of
+-- the phase's number, an arrival counts for the phase under way, a copy lands when it likes.
 --
 -- explore(model, ops, limit, on) -> { first = set of "kind agent at" or "race at place", consequences = set of kinds }, nil
 -- when there are more than `limit` states. `first`: wrong steps of interleavings that were right until then, by what the model

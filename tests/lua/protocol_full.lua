@@ -4,7 +4,7 @@
 collectgarbage("incremental", 400) -- as in run.lua
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 local root = os.getenv("MLAF_SOURCE_DIR") or here .. "/../.."
-local loader = dofile(root .. "/gen/host.lua")(root)
+local loader = dofile(root .. "/tests/models/loader.lua")(root)
 local protocol, isa = loader.require("protocol"), loader.require("arch/sm_90a").isa
 local failures, checked, seen = 0, 0, {}
 

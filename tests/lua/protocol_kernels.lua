@@ -1,7 +1,7 @@
 -- Every kind of pipelined kernel that the space offers for some problems, as the protocol check sees it: two that differ in
 -- nothing that their models know are one.
 
--- entries: list of { problem, kernels } (run.lua). Returns a list of { family, model = the module of gen/ops/mla_decode/protocol/
+-- entries: list of { problem, kernels } (run.lua). Returns a list of { family, model = the module of ops/mla_decode/protocol/
 -- that has its model, v = that one's parameters, key = in words }. sm90_many_gather, sm90_mid_gather: loaders that copy rows one
 -- by one.
 return function(loader, entries)

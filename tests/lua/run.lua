@@ -17,11 +17,11 @@ local here = arg[0]:match("^(.*)/[^/]*$") or "."
 local root = os.getenv("MLAF_SOURCE_DIR") or here .. "/../.."
 local T = { root = root, lua = arg[-1] or "lua5.4" } -- the interpreter that runs us
 
-local real_host = dofile(root .. "/gen/host.lua")
+local real_loader = dofile(root .. "/tests/models/loader.lua")
 
 -- A loader over the real gen/ with its templates replaced by a table of name -> text (nil: the real templates).
 function T.loader(templates, extra)
-  local loader = real_host(root)
+  local loader = real_loader(root)
   if not templates then return loader end
   local host, read = loader.host, loader.host.read
   host.read = function(path)

@@ -1,5 +1,5 @@
--- Random small models, and whether the protocol check (gen/protocol.lua) says of each what a search of all interleavings does
--- (explore.lua).
+-- Random small models, and whether the protocol check (tests/models/protocol.lua) says of each what a search of all interleavings
+-- does (explore.lua).
 --
 -- small_models(loader, root, seed, most, see) -> how many were compared, and what differs of the last one (nil: nothing). see: is
 -- given the findings of each.

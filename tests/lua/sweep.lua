@@ -6,7 +6,7 @@ local root = os.getenv("MLAF_SOURCE_DIR") or here .. "/../.."
 local loader = dofile(root .. "/gen/host.lua")(root)
 loader.host.sha256 = function(text) return ("%064x"):format(#text) end -- hashes are not looked at here
 local space, problem, emit = loader.require("space"), loader.require("problem"), loader.require("emit")
-local overlap = dofile(root .. "/gen/overlap.lua")
+local overlap = dofile(root .. "/tests/models/overlap.lua")
 
 -- Every rank class, rope, page class (whole tiles, powers of two below, odd) and dtype; heads that let every wave count in; one
 -- request and several, which kernels of schedule=fitted want.

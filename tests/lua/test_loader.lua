@@ -111,10 +111,10 @@ test("template_hash: does not move with other templates or unused modules", func
 end)
 
 test("template_hash: covers the arch facts templates see, not the model's constants", function()
-  local arch = T.read("gen/arch/gfx942.lua")
+  local arch = T.read("gen/cdna.lua")
   local h = hash(base)
-  eq(hash(base, { ["gen/arch/gfx942.lua"] = arch:gsub("launch_ns = %d+", "launch_ns = 1") }), h, "model constant")
-  ok(h ~= hash(base, { ["gen/arch/gfx942.lua"] = arch:gsub("lds_banks = 32", "lds_banks = 64") }), "isa fact unseen")
+  eq(hash(base, { ["gen/cdna.lua"] = arch:gsub("launch_ns = %d+", "launch_ns = 1") }), h, "model constant")
+  ok(h ~= hash(base, { ["gen/cdna.lua"] = arch:gsub("lds_banks = 32", "lds_banks = 64") }), "isa fact unseen")
 end)
 
 test("gen modules are strict: undefined names, global writes, iteration order", function()

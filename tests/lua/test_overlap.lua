@@ -1,7 +1,7 @@
--- Launches that overlap: some thread of each CUDA kernel waits for the launch before, whatever is in memory (gen/overlap.lua).
+-- Launches that overlap: some thread of each CUDA kernel waits for the launch before, whatever is in memory (tests/models).
 local loader = T.quick_loader(2048) -- symbols are in the texts, hashes of texts are not
 local emit, golden = loader.require("emit"), dofile(T.root .. "/tools/golden.lua")
-local overlap = dofile(T.root .. "/gen/overlap.lua")
+local overlap = dofile(T.root .. "/tests/models/overlap.lua")
 
 -- Launched as ordinary kernels, one after the other: by tools and tests, and by a call between launches of a layer.
 local APART = { concat_keys = true, read_ceiling = true, soak_compare = true }

@@ -3,10 +3,6 @@
  */
 #pragma once
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "run/loaded.h"
 #include "op/numeric.h"
 #include "ops/mla_decode/execute.h"

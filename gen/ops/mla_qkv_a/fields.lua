@@ -1,18 +1,11 @@
 -- The fields of a mla_qkv_a problem, for C and Lua alike, in the order of the problem string. What each key means:
 -- gen/ops/mla_decode/fields.lua. No template may require it.
+local of = require("projection/fields")
+
 return {
   example = "d7168,l1536,r512,p64,bf16,t1",
-  { key = "d", field = "hidden", word = "hidden size", least = 64, most = 16384, multiple = 64,
-    about = "columns of hidden states" },
+  of.hidden,
   { key = "l", field = "q_rank", word = "q_lora_rank", default = 1536, least = 0, most = 4096, multiple = 32,
     about = "low-rank columns of the queries; 0: none" },
-  { key = "r", field = "rank", word = "kv_lora_rank", default = 512, least = 32, most = 512, multiple = 32,
-    about = "columns of the latent" },
-  { key = "p", field = "rope", word = "rope dim", default = 64, least = 0, most = 64, multiple = 32,
-    about = "columns with positions" },
-  { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of inputs, outputs, and of weights of 16 bits" },
-  { field = "weights", word = "weights", words = { "", "e4m3fn", "e4m3fnuz" },
-    about = "weights of 8 bits, each 128 x 128 of them with a scale in fp32" },
-  { key = "t", field = "tokens", word = "tokens", default = 1, least = 1, most = 65536, multiple = 1, size = true, steps = 1,
-    about = "tokens of a launch; plans are made for 1, 2, 4, 8, ..., and serve any number" },
+  of.rank, of.rope, of.dtype, of.weights, of.tokens,
 }

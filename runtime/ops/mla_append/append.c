@@ -2,8 +2,6 @@
  * gen/ops/mla_append/args.lua. */
 #include "ops/mla_append/append.h"
 
-#include <math.h>
-
 #include "op/e4m3.h"
 #include "op/ulp.h"
 #include "ops/mla_append/args.h"

@@ -1,7 +1,5 @@
 /* Relations between mla_append's arguments that its table does not say, and the grid: token_blocks blocks of up to
  * threads / wave tokens each, `token_blocks` apart; then, where there are queries, ceil(H / rows_per_wg) a token. */
-#include <math.h>
-
 #include "ops/mla_append/append.h"
 #include "mlaf_thresholds.h"
 

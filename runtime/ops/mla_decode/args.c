@@ -1,7 +1,5 @@
 /* The host-visible checks of execute. */
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
 
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"

@@ -1,8 +1,6 @@
 /* The second form of page tables, made into the first by one launch. */
 #include "ops/mla_decode/block_tables.h"
 
-#include <string.h>
-
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"
 

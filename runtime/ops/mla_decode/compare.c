@@ -1,8 +1,5 @@
 /* One output against its reference. Rows whose reference is NaN must be NaN throughout, rows that see no token must be
  * exactly (0, -inf), all others are measured. */
-#include <math.h>
-#include <stdio.h>
-
 #include "ops/mla_decode/compare.h"
 #include "op/numeric.h"
 

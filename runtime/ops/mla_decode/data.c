@@ -1,11 +1,6 @@
 /* The data that mla_decode is timed on. */
 #include "ops/mla_decode/data.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "op/pattern.h"
 #include "ops/mla_decode/testcase.h"
 #include "ops/mla_decode/tokens.h"

@@ -1,10 +1,5 @@
 /* Compares what was computed on timing data with the fp64 reference: a query token at a time, so that short requests with their
  * larger O do not hide long ones. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "op/numeric.h"
 #include "op/pattern.h"
 #include "ops/mla_decode/compare.h"

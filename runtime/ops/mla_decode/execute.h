@@ -2,8 +2,6 @@
  * table (op/calls.h). */
 #pragma once
 
-#include <stddef.h>
-
 #include "mlaforge/mla_decode.h"
 #include "op/calls.h"
 #include "ops/mla_decode/launch.h"

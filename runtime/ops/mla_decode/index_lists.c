@@ -2,9 +2,6 @@
  * one launch, or by two; and sinks, by one behind, or by a launch that reads lists. */
 #include "ops/mla_decode/index_lists.h"
 
-#include <stddef.h>
-#include <string.h>
-
 #include "ops/mla_decode/block_tables.h"
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"

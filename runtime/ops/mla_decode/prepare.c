@@ -1,6 +1,4 @@
 /* Workspaces, and filling the launches of a variant. */
-#include <string.h>
-
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"
 #include "mlaf_thresholds.h"

@@ -1,9 +1,6 @@
 /* The record of mla_decode and its typed struct: what a caller gives is checked for its size here, the rest is the record's. */
 #include "ops/mla_decode/problem.h"
 
-#include <stddef.h>
-#include <string.h>
-
 #include "device/kernel_launch.h"
 #include "ops/mla_decode/calls.h"
 #include "ops/mla_decode/fields.h"

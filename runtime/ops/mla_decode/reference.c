@@ -1,7 +1,4 @@
 /* fp64 MLA decode. Written for clarity first; op/sums.h has the inner loops. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "op/stored.h"
 #include "op/sums.h"
 #include "ops/mla_decode/problem.h"

@@ -1,11 +1,6 @@
 /* The cases of mla_decode: which, their buffers, and what must come out. */
 #include "ops/mla_decode/suite.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "ops/mla_decode/compare.h"
 #include "op/numeric.h"
 #include "ops/mla_decode/execute.h"

@@ -1,8 +1,4 @@
 /* Verification data by seed: cache and page tables first (all NaN, random order), then the tokens that exist. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "op/stored.h"
 #include "ops/mla_decode/problem.h"
 #include "ops/mla_decode/testcase.h"

@@ -1,8 +1,6 @@
 /* The reference of values. */
 #include "ops/mla_decode/values.h"
 
-#include <stdlib.h>
-
 #include "op/numeric.h"
 #include "op/sums.h"
 

@@ -1,6 +1,4 @@
 /* Bytes and flops of mla_decode. */
-#include <math.h>
-
 #include "ops/mla_decode/execute.h"
 
 static mlaf_work work(const mlaf_problem *p, const int32_t *lengths) {

@@ -2,9 +2,6 @@
  * gen/ops/mla_gather_kv_b/args.lua. */
 #include "ops/mla_gather_kv_b/gather.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "op/stored.h"
 #include "op/sums.h"
 #include "ops/mla_gather_kv_b/args.h"

@@ -1,7 +1,5 @@
 /* Relations between mla_gather_kv_b's arguments that its table does not say, and its launches. Blocks of ours: `shares` of the
  * outputs one behind the other, each with all tiles of rows_per_wg tokens. */
-#include <math.h>
-
 #include "device/matmul.h"
 #include "ops/mla_gather_kv_b/gather.h"
 

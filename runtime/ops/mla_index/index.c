@@ -1,7 +1,4 @@
 /* mla_index in fp64, and its cases. Everything else of it follows from gen/ops/mla_index/args.lua. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "op/e4m3.h"
 #include "op/sums.h"
 #include "ops/mla_index/args.h"

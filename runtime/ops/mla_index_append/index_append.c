@@ -2,8 +2,6 @@
  * gen/ops/mla_index_append/args.lua. */
 #include "ops/mla_index_append/index_append.h"
 
-#include <math.h>
-
 #include "op/e4m3.h"
 #include "ops/mla_index_append/args.h"
 

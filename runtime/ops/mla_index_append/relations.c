@@ -1,7 +1,5 @@
 /* Relations between mla_index_append's arguments that its table does not say, and the grid: rows_per_wg rows a workgroup, those
  * of a token its queries and its key. */
-#include <math.h>
-
 #include "ops/mla_index_append/index_append.h"
 
 static const uint64_t THREADS_MOST = UINT32_MAX; /* of a launch, as AMD's packets count them */

@@ -1,6 +1,4 @@
 /* mla_merge in fp64, and the logs of its cases. Everything else of it follows from gen/ops/mla_merge/args.lua. */
-#include <math.h>
-
 #include "ops/mla_merge/args.h"
 
 /* fp32 keeps a term but for some sixteen roundings, and its weight's exponent but for one of what it is far from 0. */

@@ -1,6 +1,4 @@
 /* mla_merge_parts in fp64, and the logs of its cases. Everything else of it follows from gen/ops/mla_merge_parts/args.lua. */
-#include <math.h>
-
 #include "ops/mla_merge_parts/args.h"
 
 /* fp32 keeps a term but for some thirty roundings, and its weight's exponent but for one of its distance from 0. */

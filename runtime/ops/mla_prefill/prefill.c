@@ -1,7 +1,5 @@
 /* The cases and timing data of mla_prefill: requests and contents. Everything else of them follows from
  * gen/ops/mla_prefill/args.lua. */
-#include <math.h>
-
 #include "op/e4m3.h"
 #include "ops/mla_prefill/reference.h"
 

@@ -1,8 +1,6 @@
 /* mla_prefill in fp64. */
 #include "ops/mla_prefill/reference.h"
 
-#include <math.h>
-
 #include "op/e4m3.h"
 #include "op/sums.h"
 

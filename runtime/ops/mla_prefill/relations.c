@@ -4,7 +4,6 @@
  * device's compute units, each of which takes every gridDim.x-th block. With clusters a block here is a cluster: its blocks work
  * on a tile together. */
 #include <float.h>
-#include <math.h>
 
 #include "op/maps.h"
 #include "ops/mla_prefill/prefill.h"

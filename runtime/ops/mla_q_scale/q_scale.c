@@ -1,6 +1,4 @@
 /* mla_q_scale in fp64, and the positions of its cases. Everything else of it follows from gen/ops/mla_q_scale/args.lua. */
-#include <math.h>
-
 #include "ops/mla_q_scale/args.h"
 
 enum { STEPS = 40, TIMED_STEPS = 4 };

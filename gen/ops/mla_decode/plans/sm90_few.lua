@@ -33,7 +33,7 @@ function plan.make(v, isa)
   p.o_boxes = -(-o_bytes // BOX)
   p.short = v.schedule == "fitted" and v.wgs == 2 and v.cluster <= 2 and v.rank % 128 == 0 and 2 * p.o_boxes - 1 <= boxes
     and ring >= 2 * boxes and v.rows * v.rank * 2 <= q_bytes
-  -- Two warpgroups score their tiles one after the other: gen/ops/mla_decode/protocol/sm90_few.lua finds what happens else.
+  -- Two warpgroups score their tiles one after the other: tests/models/ops/mla_decode/protocol finds what happens else.
   p.ordered = true
   p.land_at = o_bytes
   p.q_at = ring * BOX

@@ -1,11 +1,6 @@
 /* Tensors to arguments. Every check is made at every call: they cost nanoseconds, attributes of tensors are what costs. */
 #include "mlaforge/call.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "op/cache_format.h"
 #include "ops/mla_decode/fields.h"
 #include "ops/mla_decode/launch.h"

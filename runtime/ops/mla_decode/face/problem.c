@@ -1,8 +1,6 @@
 /* Problems as callers write them. */
 #include "ops/mla_decode/problem.h"
 
-#include <string.h>
-
 mlaf_status mlaf_problem_check(mlaf_problem *p, char *why, size_t why_size) {
   if (!p) return MLAF_E_ARG;
   mlaf_problem checked;

@@ -1,6 +1,4 @@
 /* Checks tables on host copies, which mlaf_execute cannot see. */
-#include <stdio.h>
-
 #include "base/base.h"
 #include "ops/mla_decode/problem.h"
 #include "ops/mla_decode/fields.h"
