@@ -367,7 +367,7 @@ local function mfma_absorb(of, fields)
     problem = absorb_fields(fields),
     params = {
       each = { 8, 16 },                    -- tokens of a block
-      shares = { 1, 2, 4, 8, 16 },         -- blocks of so many tokens
+      shares = { 1, 2, 4, 8 },             -- blocks of so many tokens
       columns = { 2, 4, 8, 16 },           -- blocks of latent columns
     },
     rules = {

@@ -135,7 +135,7 @@ constexpr int CHUNKS = INNER / 8, ROUNDS = (CHUNKS + 63) / 64, ROWS = EACH / WAV
 struct raw_rows {
   word4 x[ROWS][ROUNDS], gain[ROUNDS];
 };
-MLAF_DEV int chunk_of(int round, int lane) { return smaller(64 * round + lane, CHUNKS - 1); }
+MLAF_DEV u32 chunk_of(int round, int lane) { return smaller(u32(64 * round + lane), u32(CHUNKS - 1)); }
 
 MLAF_DEV void ask_rows(raw_rows& r, const params& p, i64 t0, int count, int wave, int lane) {
 #pragma unroll
@@ -283,7 +283,7 @@ MLAF_DEV void fetch_all(const params& p) {
                "s"(p.second.y_token), "s"(p.second.y_head));
 }
 // A value that the compiler knows nothing of: what is computed of it is not computed ahead of here.
-MLAF_DEV int from_here(int x) {
+MLAF_DEV u32 from_here(u32 x) {
   __builtin_amdgcn_sched_barrier(0);
   asm volatile("" : "+v"(x));
   return x;
@@ -291,15 +291,16 @@ MLAF_DEV int from_here(int x) {
 
 extern "C" __global__ void __launch_bounds__(THREADS) ${symbol}(const params p) {
   __shared__ __attribute__((aligned(16))) char memory[${plan.lds}];
-  const int thread = (int)my_thread(), wave = uniform(thread / 64);
+  const u32 thread = my_thread();
+  const int wave = uniform((int)(thread / 64));
   fetch_all(p);
   if (appended(p, TILES)) return;
   const u32 turn_of_die = my_block() / ${arch.xcds};
   const int head = int(turn_of_die / (SHARES * COLUMNS) * ${arch.xcds} + my_block() % ${arch.xcds});
   const int part = int(turn_of_die % (SHARES * COLUMNS)), share = part % SHARES, column = part / SHARES;
-  const gain_scale shrink = scale_of_gain(p, thread % 64);
+  const gain_scale shrink = scale_of_gain(p, int(thread % 64));
   // Which latent columns and which part of the sum a wave has.
-  const int by_columns = wave / WAYS, way = wave % WAYS;
+  const int by_columns = int((u32)wave / WAYS), way = int((u32)wave % WAYS);
 //@ if rope > 0 then
   const bool has_turned = column < TURNING;
 //@ end
@@ -308,16 +309,17 @@ extern "C" __global__ void __launch_bounds__(THREADS) ${symbol}(const params p) 
     const int count = p.tokens - t0 < EACH ? int(p.tokens - t0) : EACH;
     if (t0 != EACH * share) __syncthreads(); // what was in LDS is written
     raw_rows raw;
-    ask_rows(raw, p, t0, count, wave, thread % 64);
+    ask_rows(raw, p, t0, count, wave, int(thread % 64));
     // W, while x is on its way.
-    const int same = from_here(thread), lane = same % 64, row = lane % 16, group = lane / 16, turn = lane % 4;
+    const u32 same = from_here(thread);
+    const int lane = int(same % 64), row = int(same % 16), group = int(same % 64 / 16), turn = int(same % 4);
     const char* const w = p.w + (i64)head * (NOPE + P) * p.w_row;
     const char* const w_row = w + (16 * wave + row) * p.w_row + 16 * group;
     lines on_way[AHEAD + 1];
     f32x2 squares[ROWS] = {};
     ask(on_way[0], w_row, 0, turn);
 //@ if rope > 0 then
-    const int of = column * TURNED + same / 128, token = same / 8 % 16, pair = same % 8;
+    const int of = column * TURNED + int(same / 128), token = int(same / 8 % 16), pair = int(same % 8);
     const bool turns = has_turned && same < 128 * TURNED && token < count;
     i64 position = 0;
 //@   if style ~= "unrotated" then
@@ -378,7 +380,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) ${symbol}(const params p) 
 //@ end
     put_factors(p, squares, shrink.up(), memory, wave, lane);
     __syncthreads(); // x is read
-    const int again = from_here(same), row2 = again % 16, group2 = again % 64 / 16;
+    const u32 again = from_here(same);
+    const int row2 = int(again % 16), group2 = int(again % 64 / 16);
     const float factor = ((const float*)(memory + FACTORS_AT))[x_row];
     const f32x4 q = end_sum(sum) * factor;
     *(u32x2*)(memory + Q_AT + row2 * Q_PITCH + 2 * (16 * wave + 4 * group2)) = u32x2{pack2(q[0], q[1]), pack2(q[2], q[3])};
@@ -421,8 +424,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) ${symbol}(const params p) 
 //@ if plan.ways > 1 then
     __syncthreads();
 #pragma unroll 1
-    for (int i = again; i < count * (OUTS / 8); i += THREADS) {
-      const int t = i / (OUTS / 8), from = i % (OUTS / 8) * 8;
+    for (u32 i = again; i < (u32)count * (OUTS / 8); i += THREADS) {
+      const int t = int(i / (OUTS / 8)), from = int(i % (OUTS / 8)) * 8;
       float v[8] = {};
 #pragma unroll
       for (int n = 0; n < WAYS; n++)

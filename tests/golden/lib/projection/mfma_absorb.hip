@@ -79,12 +79,11 @@ MLAF_DEV void begin_sum(f32x4 (&sum)[2]) {
 
 extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_absorb_append_c55e6256(const params p) {
   __shared__ __attribute__((aligned(16))) char memory[46784];
-  const int thread = (int)my_thread(), wave = uniform(thread / 64);
-  fetch_all(p);
-  if (appended(p, TILES)) return;
+  const u32 thread = my_thread();
+// [3 more lines of templates/lib/projection/mfma_absorb.h]
   const u32 turn_of_die = my_block() / 8;
   const int head = int(turn_of_die / (SHARES * COLUMNS) * 8 + my_block() % 8);
   const int part = int(turn_of_die % (SHARES * COLUMNS)), share = part % SHARES, column = part / SHARES;
-// [82 more lines of templates/lib/projection/mfma_absorb.h]
+// [84 more lines of templates/lib/projection/mfma_absorb.h]
     float* const sums = (float*)(memory + SUMS_AT);
 // [22 more lines of templates/lib/projection/mfma_absorb.h]
