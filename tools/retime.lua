@@ -3,7 +3,8 @@
 -- PERCENT (1) are printed; exit code 1 when there is one. Times depend on the emulator's model and on the compiler, so after a
 -- change of either a file's times, its margins and perhaps its choices are no longer those that a search would find today.
 --   --from, --every   row ROW (1) and each N-th behind it
---   --write           put the new times into the file instead, and the day into its header; margins of those rows become 0
+--   --write           put the new times into the file instead, and the day into its header. The margin of a row that is off by
+--                     more than 5 % becomes 0: whom it led is not known any more
 local mlaforge, file = arg[1], arg[2]
 local within, from, every, write = 1, 1, 1, false
 local i = 3
@@ -34,7 +35,7 @@ local function time_of(target, problem, variant)
   return tonumber(ns), said
 end
 
-local STAMP = "# Times of "
+local STAMP, MOVED = "# Times of ", 0.05
 local at, lines, row, off, timed = nil, {}, 0, 0, 0
 local function judge(fields)
   row = row + 1
@@ -47,7 +48,9 @@ local function judge(fields)
   off = off + 1
   print(("%s %s: %.2f us, today %s"):format(fields[at.problem], fields[at.variant], was / 1000,
     ns and ("%.2f"):format(ns / 1000) or "none: " .. said:gsub("\n.*", "")))
-  if write and ns then fields[at.ns], fields[at.margin] = ("%.6g"):format(ns), "0" end
+  if not write or not ns then return end
+  fields[at.ns] = ("%.6g"):format(ns)
+  if math.abs(ns / was - 1) > MOVED then fields[at.margin] = "0" end
 end
 for line in io.lines(file) do
   if line:sub(1, 1) ~= "#" and line ~= "" then
