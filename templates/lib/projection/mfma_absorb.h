@@ -28,7 +28,7 @@
 constexpr int INNER = ${inner}, NOPE = ${nope}, P = ${rope}, THREADS = ${plan.threads}, WAVES = ${plan.waves};
 constexpr int EACH = ${each}, SHARES = ${shares}, COLUMNS = ${columns};
 constexpr int TILES = ${heads} * SHARES * COLUMNS; // blocks of the product
-constexpr int UNITS = INNER / 256, AHEAD = ${plan.ahead}; // UNITS: sets of four lines of a row; so many are on their way
+constexpr int UNITS = INNER / 256, AHEAD = ${plan.ahead}; // UNITS: sets of four lines of a row; so many are in flight
 constexpr int TURNED = ${plan.turned}, TURNING = ${plan.turning}; // groups of rope columns, of as many blocks of a head
 constexpr int TURNED_UNITS = ${plan.turned_units}; // of a wave
 constexpr int OUTS = ${plan.outs}, LANE_COLUMNS = ${plan.lane_columns}, WAYS = ${plan.ways}; // OUTS: latent columns of a block
@@ -212,7 +212,7 @@ MLAF_DEV angle angle_of(const params& p, i64 position, int column) {
 MLAF_DEV int rope_column(int of, int row) {
   return ${style == "halves" and "row / 8 * (P / 2) + 8 * of + row % 8" or "16 * of + row"};
 }
-// Where a lane begins in W for the unit `e` of its block's rope columns: UNITS of each group.
+// A lane's first address in W for unit `e` of its block's rope columns: UNITS of each group.
 MLAF_DEV const char* row_of_turned(const params& p, const char* w, int column, int e, int row, int group) {
   return w + (NOPE + rope_column(column * TURNED + e / UNITS, row)) * p.w_row + 16 * group;
 }
@@ -310,7 +310,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) ${symbol}(const params p) 
     if (t0 != EACH * share) __syncthreads(); // what was in LDS is written
     raw_rows raw;
     ask_rows(raw, p, t0, count, wave, int(thread % 64));
-    // W, while x is on its way.
+    // W, while x comes.
     const u32 same = from_here(thread);
     const int lane = int(same % 64), row = int(same % 16), group = int(same % 64 / 16), turn = int(same % 4);
     const char* const w = p.w + (i64)head * (NOPE + P) * p.w_row;

@@ -13,7 +13,7 @@ extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_q_
 constexpr int INNER = 1536, NOPE = 128, P = 64, THREADS = 512, WAVES = 8;
 constexpr int EACH = 8, SHARES = 2, COLUMNS = 8;
 constexpr int TILES = 16 * SHARES * COLUMNS; // blocks of the product
-constexpr int UNITS = INNER / 256, AHEAD = 2; // UNITS: sets of four lines of a row; so many are on their way
+constexpr int UNITS = INNER / 256, AHEAD = 2; // UNITS: sets of four lines of a row; so many are in flight
 constexpr int TURNED = 1, TURNING = 4; // groups of rope columns, of as many blocks of a head
 constexpr int TURNED_UNITS = 1; // of a wave
 constexpr int OUTS = 64, LANE_COLUMNS = 4, WAYS = 8; // OUTS: latent columns of a block
