@@ -15,8 +15,9 @@
 --   knob      the number behind "/s", `knob` of a variant: word, what it counts; most(cost); counts(p, cost, arch): those worth
 --             trying; refuse(p, cost, n): the stated reason why n makes no sense, or nil. Left out: it is 1
 --   second    the second stage: family(name, cost, n) that comes behind, nil: none; kind(cost, n): what its time goes by, as
---             text; fits(n, text): whether a point may come behind n; none(n): what has no second kernel, in a message;
---             other(name, cost, n): another family that may come; named(cost): one that comes only where a name has it
+--             text; fits(n, text, cost): whether a point may come behind n of a kernel of that cost; none(n): what has no
+--             second kernel, in a message; other(name, cost, n): another family that may come; named(cost): one that comes
+--             only where a name has it
 --   screen(p, items)  rejects kernels of the space by what others there are; screened(p, cost, kernels): whether it would one
 --   launch(p, v)      what the model's error depends on; unlike(a, b): two of them compared, in doublings (gen/nearby.lua)
 --   doubts(p, arch)   of kernels nobody measured near (gen/nearby.lua), where its model deserves less than usual

@@ -182,7 +182,7 @@ end
 local function seconds(p, op, first, n, target, arch, family)
   local list = {}
   for _, c in ipairs(space.second_kernels(p, target, family)) do
-    if op.second.fits(n, c.text) then list[#list + 1] = second_kernel(p, op, first, c.kernel, c.text, n, target, arch) end
+    if op.second.fits(n, c.text, first) then list[#list + 1] = second_kernel(p, op, first, c.kernel, c.text, n, target, arch) end
   end
   table.sort(list, function(a, b)
     if a.ns ~= b.ns then return a.ns < b.ns end

@@ -106,6 +106,11 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
   add_test(NAME embed/embed_copy COMMAND ${CMAKE_SOURCE_DIR}/tests/embed/embed_copy.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
   add_test(NAME cli/ship_tuning COMMAND ${CMAKE_SOURCE_DIR}/tests/cli/ship_tuning.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
   set_tests_properties(install/install embed/embed_copy cli/ship_tuning PROPERTIES LABELS t1)
+  # Modelled times that are shipped are those of today's emulator: six rows of tuning/gfx942.tsv, one of 128 heads and long contexts.
+  add_test(NAME cli/shipped_times COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tools/retime.lua $<TARGET_FILE:mlaforge>
+    ${CMAKE_SOURCE_DIR}/tuning/gfx942.tsv --within 5 --from 7 --every 13)
+  set_tests_properties(cli/shipped_times PROPERTIES LABELS t1
+    ENVIRONMENT "MLAF_TUNING_DIR=/nonexistent;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache;MLAF_DB=${CMAKE_BINARY_DIR}/shipped_times.db")
   add_test(NAME cli/completion COMMAND bash ${CMAKE_SOURCE_DIR}/tests/cli/completion.sh $<TARGET_FILE:mlaforge>)
   set_tests_properties(cli/completion PROPERTIES LABELS t1)
   find_program(MLAF_PYTHON NAMES python3)
@@ -262,7 +267,7 @@ endif()
 get_property(all DIRECTORY PROPERTY TESTS)
 foreach(test IN LISTS all)
   if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^check/test_(ceilings|soak|toy)|^plan/test_(alloc|latency|plan|refused)|^ops/[a-z_0-9]+/(test_([a-z_]+_)?(launch|kernels)|kernels$)|^bundle/test_(bundle(_tables)?|manifest_changed)$" OR
-     test MATCHES "^cli/test_(cli_alloc|cli_files|cli_signals|cli_kill|cli_run|cli_serve|full_disk|profile)|^cli/ship_tuning|^tune/test_tune_api|^gen/resources$|^embed/embed_copy|test_nvrtc|bundle_nvidia")
+     test MATCHES "^cli/test_(cli_alloc|cli_files|cli_signals|cli_kill|cli_run|cli_serve|full_disk|profile)|^cli/ship(_tuning|ped_times)|^tune/test_tune_api|^gen/resources$|^embed/embed_copy|test_nvrtc|bundle_nvidia")
     set_property(TEST ${test} APPEND PROPERTY LABELS rocm)
   endif()
   if(TARGET memo-worker AND NOT test MATCHES "^install/|^compile/test_(compile|nvrtc|code_meta)$")

@@ -5,7 +5,8 @@
 #     tuning/gfx942.tsv: choices for the shapes of the main models, found on the emulator and marked `modelled`, which serve as the
 #     "default" rung on every gfx942 that nobody tuned. Hashes and keys are left out: an entry names its variant, which the
 #     generator of the day rebuilds for the problem at hand (or refuses, and the plan goes on to the model). Resumable;
-#     MLAF_SHIP_CANDIDATES (16) per problem. No device ran them, so there is nothing to soak.
+#     MLAF_SHIP_CANDIDATES (16) per problem. No device ran them, so there is nothing to soak. Samples that the scratch database
+#     already had may be of an older emulator, so all times are taken anew (tools/retime.lua).
 #
 #   tools/ship-tuning.sh --measured NAME CHOICES.tsv REPORT.jsonl...
 #     tuning/NAME.tsv from choices measured on a device (`mlaforge db export`). A choice is shippable when it was soaked:
@@ -57,4 +58,5 @@ awk -F'\t' -v OFS='\t' '
   END { print header; for (i = 1; i <= n; i++) print rows[i] }' "$scratch/ship.tsv" |
   awk 'NR == 1 { first = $0; next } NR == 2 { note = $0; next } NR == 3 { print first; print; print note; next } { print }' \
     > tuning/gfx942.tsv
+lua5.4 tools/retime.lua "$build/mlaforge" tuning/gfx942.tsv --within 0.1 --write # and says in the header when that was
 grep -c '^arch:' tuning/gfx942.tsv

@@ -54,6 +54,8 @@ local INPUTS_NS, INPUTS_TRIP_NS, INPUTS_STEP_NS, INPUTS_BLOCK_NS = 500, 500, 250
 -- the trip to memory, what each load takes beyond, and what it takes with a norm; clk of a compute unit of a value of x with a
 -- norm; of x, which comes from an XCD's L2, what counts at the rate of the cache behind it.
 local DOT_INPUTS_NS, DOT_TOKEN_NS, TRIP_NS, LOAD_NS, NORM_LOAD_NS, NORM_CLK, L2_X = 2300, 2300, 700, 25, 69, 0.07, 0.16
+-- gfx942, modelled, fitted: of q_b with q_absorb, what a block takes for each ns of L1, less what of it is counted as latencies.
+local ABSORB_LINES, ABSORB_NS = 2.4, 2600
 local PARTS_MOST = 256 -- tokens that blocks of one tile share, a pass each
 local DOT_MOST = 4 -- tokens that dot products are meant for: from there on matrix instructions do more with a byte
 
@@ -309,22 +311,32 @@ local function ring(of, fields, layout)
   }
 end
 
--- mla_q_b fused with the q absorb: query heads, a block each.
-local function ring_absorb(of, fields)
-  local product_of = of.product
+-- The rules of kernels that fuse mla_q_b with the q absorb.
+local function absorb_rules(product_of)
+  return function(p)
+    if p[side.ABSORB] == 0 then return "queries do not go on into the latent space" end
+    if product_of(p).norm == 0 then return "written for a norm ahead of it" end
+    if p.weights ~= 0 then return "weights have 8 bits" end
+  end
+end
+
+-- The fields of a problem that such kernels depend on.
+local function absorb_fields(fields)
   local problem = { table.unpack(fields) }
   table.move(side.FIELDS, 1, #side.FIELDS, #problem + 1, problem)
   problem[#problem + 1] = side.ABSORB
+  return problem
+end
+
+-- mla_q_b fused with the q absorb: query heads, a block each.
+local function ring_absorb(of, fields)
+  local product_of = of.product
   return {
     arch = HOPPER,
-    problem = problem,
+    problem = absorb_fields(fields),
     params = { pass = { 16, 32, 64, 128 } }, -- tokens that are multiplied at once
     rules = {
-      function(p)
-        if p[side.ABSORB] == 0 then return "queries do not go on into the latent space" end
-        if product_of(p).norm == 0 then return "written for a norm ahead of it" end
-        if p.weights ~= 0 then return "weights have 8 bits" end
-      end,
+      absorb_rules(product_of),
       function(p, v)
         if v.pass ~= 16 and v.pass ~= class(p.tokens, 16, 128) then
           return ("%d tokens in a pass, and %d are launched"):format(v.pass, p.tokens)
@@ -343,6 +355,44 @@ local function ring_absorb(of, fields)
         chain_ns = (NORM_NS + NORM_TOKEN_NS * v.pass) * product.inner / 64,
         x_bytes = RING_X * 2 * v.pass * product.inner,
         clk = 16 * math.max(64, v.pass) / 2 / 2048, -- of an SM for 16 bytes
+      }
+    end,
+  }
+end
+
+-- On CDNA: blocks that share a head's tokens and latent columns make its queries anew, each for itself.
+local function mfma_absorb(of, fields)
+  return {
+    arch = CDNA,
+    problem = absorb_fields(fields),
+    params = {
+      each = { 8, 16 },                    -- tokens of a block
+      shares = { 1, 2, 4, 8 },             -- blocks of so many tokens
+      columns = { 2, 4, 8, 16 },           -- blocks of latent columns
+    },
+    rules = {
+      absorb_rules(of.product),
+      function(p, v)
+        if v.each * v.shares ~= class(p.tokens, v.each, 128) then
+          return ("%d blocks of %d tokens, and %d are launched"):format(v.shares, v.each, p.tokens)
+        end
+      end,
+    },
+    cost = function(p, v, arch)
+      local product = of.product(p)
+      if p.heads % arch.isa.xcds ~= 0 then
+        return { refused = ("%d heads are not dealt out evenly over %d dies"):format(p.heads, arch.isa.xcds) }
+      end
+      local made = plan.mfma_absorb({ inner = product.inner, nope = p.nope, rope = p.rope, rank = p.rank, each = v.each,
+        shares = v.shares, columns = v.columns })
+      if made.refused then return made end
+      local rows = p.nope + 16 * made.turned + v.each -- of W and x that a block takes
+      local line_clk = rows * 2 * product.inner / 64 + p.nope * made.outs * 2 / (16 * made.lane_columns)
+      return {
+        threads = made.threads, rows_per_wg = made.rows, lds_bytes = made.lds, regs = made.regs, slack = 48,
+        inflight = made.waves * made.ahead * 8192, pass = v.each * v.shares,
+        x_bytes = L2_X * 2 * v.each * product.inner, clk = 16 / 512 * arch.model.mfma_clk / 4,
+        chain_ns = math.max(0, ABSORB_LINES * line_clk * 1000 / arch.model.clock_mhz - ABSORB_NS),
       }
     end,
   }
@@ -506,14 +556,15 @@ function families.make(op, of, fields)
   end
   for name, family in sorted(invariant.derived(list, of)) do list[name] = family end
   if of.absorbs then
-    local name = "ring_absorb" .. side.SUFFIX
     for _, family in sorted(list) do
       table.insert(family.rules, 1, function(p)
-        if p[side.ABSORB] ~= 0 then return "queries go on into the latent space: " .. name .. " does it" end
+        if p[side.ABSORB] ~= 0 then return "queries go on into the latent space: kernels that absorb do it" end
       end)
     end
-    list[name] = ring_absorb(of, fields)
-    list[name].template, list[name].body = op .. "/" .. name, op .. "/ring" -- by which the manifest shows its passes
+    local ring_name, mfma_name = "ring_absorb" .. side.SUFFIX, "mfma_absorb" .. side.SUFFIX
+    list[ring_name], list[mfma_name] = ring_absorb(of, fields), mfma_absorb(of, fields)
+    list[ring_name].body = op .. "/ring" -- by which the manifest shows its passes
+    for _, name in ipairs({ ring_name, mfma_name }) do list[name].template = op .. "/" .. name end
   end
   return { families = list }
 end

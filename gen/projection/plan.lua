@@ -204,6 +204,41 @@ function plan.ring_absorb(s)
     regs = lends and { { "all that a launch gives", LAUNCHED_REGS } } or { { "sums", tile // 2 }, { "x and a norm", 108 } } }
 end
 
+-- Queries fused with the q absorb on CDNA (templates/lib/projection/mfma_absorb.h): a head's blocks are `shares` of `each`
+-- tokens times `columns` of the latent columns. In LDS: x; in its place later sums of rope columns, and those of the second
+-- product where waves share it; behind it queries and the tokens' factors.
+function plan.mfma_absorb(s)
+  local waves, ahead = s.nope // 16, 2 -- with three in flight L1's queue holds up the norm
+  local parts, outs = s.shares * s.columns, s.rank // s.columns
+  if s.nope ~= 128 then return refuse("%d columns without positions are not 128", s.nope) end
+  if s.inner % 256 ~= 0 then return refuse("%d values of a sum are not a multiple of 256", s.inner) end
+  if s.rope % 16 ~= 0 or (s.nope + s.rope) % parts ~= 0 then
+    return refuse("%d columns of a head are not shared by %d blocks", s.nope + s.rope, parts)
+  end
+  if s.rank % s.columns ~= 0 or outs % 32 ~= 0 or outs > 64 and outs % 64 ~= 0 then
+    return refuse("%d latent columns are not shared by %d blocks", s.rank, s.columns)
+  end
+  if outs > 256 then return refuse("%d latent columns of a block leave no registers", outs) end
+  local lane = outs % 64 == 0 and 4 or 2
+  local by_columns = outs // (16 * lane)
+  if by_columns > waves or waves % by_columns ~= 0 then
+    return refuse("%d latent columns of a block are not shared by %d waves", outs, waves)
+  end
+  local units, groups, ways = s.inner // 256, s.rope // 16, waves // by_columns
+  if units < ahead then ahead = units end
+  local turned = math.max(1, ceil_div(groups, s.columns))
+  if groups > 0 and groups % turned ~= 0 then return refuse("%d groups of rope columns, %d blocks", groups, s.columns) end
+  local sums_at = groups > 0 and turned * units * 16 * 80 or 0
+  local ends = math.max(2 * s.each * s.inner, sums_at + (ways > 1 and ways * 16 * 4 * (outs + 4) or 0))
+  local factors_at = ends + 16 * (2 * s.nope + 8)
+  return { waves = waves, threads = 64 * waves, rows = (s.nope + s.rope) // parts, ahead = ahead, outs = outs,
+    lane_columns = lane, ways = ways, turned = turned, turning = groups // turned,
+    turned_units = ceil_div(turned * units, waves), sums_at = sums_at, q_at = ends, factors_at = factors_at,
+    lds = factors_at + 64,
+    regs = { { "weights", 32 * (ahead + 2) }, { "x and a norm", 4 * (s.each // 8 + 1) * ceil_div(s.inner, 512) },
+      { "sums", 8 + 4 * lane }, { "keys", 2 * lane * (s.nope // 16 // ways) } } }
+end
+
 -- The same of weights of 8 bits: `ways` warpgroups with the same 64 outputs, of which `rows` are there, or as many as `rows` has
 -- times 64, and stages of 128 values. Behind the ring and its barriers: scales of half steps, one for 16 outputs; the
 -- norm's weights.

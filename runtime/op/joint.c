@@ -32,11 +32,16 @@ mlaf_point mlaf_joint_point(const mlaf_point *p, int part) {
   return out;
 }
 
+/* Maps of a part's block: a kernel that takes none itself loads nothing by maps. */
+static uint32_t maps_of(const mlaf_joint *j, const mlaf_kernel_launch *k, int part) {
+  return k->n_maps ? j->parts[part].maps : 0;
+}
+
 /* Maps of a kernel's parts before part `part`, counted from the first part on; part -1: of all parts. */
 static uint32_t maps_before(const mlaf_joint *j, const mlaf_kernel_launch *k, int part) {
   uint32_t n = 0;
   for (int i = 0; i < (part < 0 ? j->n_parts : part); i++)
-    if (kernel_has(k, i)) n += j->parts[i].maps;
+    if (kernel_has(k, i)) n += maps_of(j, k, i);
   return n;
 }
 
@@ -49,7 +54,7 @@ static mlaf_kernel_launch first_launch(const mlaf_joint *j, const mlaf_kernel_la
 }
 
 static mlaf_kernel_launch part_launch(const mlaf_joint *j, const mlaf_kernel_launch *k, int part) {
-  mlaf_kernel_launch out = {.n_maps = j->parts[part].maps};
+  mlaf_kernel_launch out = {.n_maps = maps_of(j, k, part)};
   const uint32_t at = first_launch(j, k).n_maps + maps_before(j, k, part);
   for (uint32_t i = 0; i < out.n_maps; i++) {
     out.maps[i] = k->maps[at + i];
@@ -85,8 +90,8 @@ static uint32_t part_bytes(const mlaf_joint *j, const mlaf_kernel_launch *k, int
 static uint32_t align_of(const mlaf_kernel_launch *k) { return k->n_maps ? MAP_ALIGN : ALIGN; }
 
 /* Returns where a part's block begins that follows `at` bytes. */
-static uint32_t begins(const mlaf_joint *j, int part, uint32_t at) {
-  return aligned(at, j->parts[part].maps ? MAP_ALIGN : ALIGN);
+static uint32_t begins(const mlaf_joint *j, const mlaf_kernel_launch *k, int part, uint32_t at) {
+  return aligned(at, maps_of(j, k, part) ? MAP_ALIGN : ALIGN);
 }
 
 uint32_t mlaf_joint_parameter_bytes(const mlaf_joint *j, int stage, const mlaf_kernel_launch *launch) {
@@ -94,7 +99,7 @@ uint32_t mlaf_joint_parameter_bytes(const mlaf_joint *j, int stage, const mlaf_k
   const uint32_t first = j->first->parameter_bytes(stage, &alone);
   uint32_t at = first;
   for (int i = 0; i < j->n_parts; i++)
-    if (kernel_has(launch, i)) at = begins(j, i, at) + part_bytes(j, launch, i);
+    if (kernel_has(launch, i)) at = begins(j, launch, i, at) + part_bytes(j, launch, i);
   return at > first ? aligned(at, align_of(launch)) : first;
 }
 
@@ -177,7 +182,7 @@ static mlaf_status add_part(const mlaf_bound *b, int part, const void *args, uin
   const mlaf_joint *j = b->point.op->joint;
   const mlaf_joint_part *of = &j->parts[part];
   const mlaf_bound alone = mlaf_joint_bound(b, part);
-  const uint32_t bytes = part_bytes(j, &b->stage[0].launch, part), begin = begins(j, part, *at);
+  const uint32_t bytes = part_bytes(j, &b->stage[0].launch, part), begin = begins(j, &b->stage[0].launch, part, *at);
   mlaf_prepared other;
   const mlaf_status st = alone.point.op->calls->prepare(&alone, 1, args_of(of, args), &other, err);
   if (st) return st;

@@ -74,11 +74,13 @@ TEST(its_problem) {
   assert_string_equal(text, "mla_q_b:l1536,h128,n128,p64,norm,bf16,t64+mla_append:r512,split,pairs,norm+mla_q_absorb:pairs");
 }
 
-/* Hopper has a block for each head; queries that are scaled must be in memory. */
+/* Hopper has a block for each head, CDNA 3 several; queries that are scaled must be in memory. */
 TEST(where_it_may_be) {
   layer_shape s = shape(64, 0);
   assert_true(layer_shape_may_absorb(&s));
   layer_choices_by_default(&s, "gfx942");
+  assert_true(layer_shape_may_absorb(&s));
+  layer_choices_by_default(&s, "gfx90a");
   assert_false(layer_shape_may_absorb(&s));
   s.d.q_scale_beta = 0.1f, s.d.q_scale_original = 8192;
   layer_choices_by_default(&s, "sm_90a");

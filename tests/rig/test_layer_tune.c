@@ -211,7 +211,7 @@ TEST(shipped_choices) {
   assert_int_equal(unlink(db_path), 0);
   open_context();
   assert_int_equal(taken(), 0);
-  assert_string_equal(logged, "");
+  assert_null(strstr(logged, "choice")); /* all else is for information: a kernel that this device has not */
 }
 
 /* A choice whose kernels the device lacks is planned as far as there are kernels. */

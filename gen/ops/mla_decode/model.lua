@@ -145,6 +145,8 @@ local function equal_ns(p, decode, cost, arch, splits)
     local early = times.measured.early
     return cost.early and none + (decode.places_at(splits) and early.places or early.full) or none
   end
+  -- Fitted with BEHIND_ONE behind every kernel. What a batch that is cut saves by another one is not counted.
+  if splits == 1 and decode.behind then cost = setmetatable({ rows_per_wg = BEHIND_ONE_ROWS, team = 2 }, { __index = cost }) end
   splits = math.max(2, splits)
   local wgs = ceil_div(p.batch * p.q_len * p.heads, cost.rows_per_wg)
   local slots = arch.device.cus * budget.resident(cost, arch)

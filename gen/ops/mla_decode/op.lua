@@ -22,7 +22,8 @@
 --   workgroups end before the decode kernel does where nothing is left to do), far (teams' waves that share a row of many
 --   pieces), apart (more pieces than that are many, where it is not for the model to say)
 --
--- and of a decode family `combine`, the name of the combine family its splits are merged by ("combine" when left out).
+-- and of a decode family `combine`, the name of the combine family its splits are merged by ("combine" when left out), and
+-- `behind`, that one's parameters behind one split (below when left out).
 local model = require("ops/mla_decode/model")
 local params = require("params")
 local schedule = require("ops/mla_decode/plans/schedule")
@@ -75,7 +76,11 @@ op.second = {
     return ("%d %d %s %s %s %s"):format(cost.parts_at and cost.parts_at(n) or 0, cost.most_parts or 0, cost.may_combine,
       cost.places_at and cost.places_at(n), cost.lists, cost.nothing)
   end,
-  fits = function(n, text) return n > 1 or BEHIND[text] end,
+  fits = function(n, text, cost)
+    if n > 1 then return true end
+    if cost.behind then return text == cost.behind end
+    return BEHIND[text]
+  end,
   none = function(n) return n == 1 and "one split" or "its schedule" end,
 }
 

@@ -59,6 +59,24 @@ TEST(a_launch_has_both_products) {
   assert_int_equal(map->box_rows, 34);
 }
 
+/* CDNA's kernels load nothing by maps: neither part has one, and the blocks of arguments lie side by side. */
+TEST(a_kernel_without_maps_has_none_of_its_parts) {
+  static mlaf_prepared made, alone;
+  const mlaf_bound b = bound(PROBLEM, MLAF_KERNEL_SECOND | MLAF_KERNEL_THIRD, 0), second = mlaf_joint_bound(&b, Q_B_ABSORB);
+  const mlaf_kernel_launch none = {.n_maps = 0};
+  const mlaf_op *append = mlaf_op_of("mla_append:");
+  const size_t product = offsetof(mlaf_projection_kernel_args, w_scale);
+  const size_t at_second = product + append->calls->parameter_bytes(0, &none) + sizeof(int64_t);
+  mlaf_q_b_args a = arguments();
+  mlaf_err err = {MLAF_OK, ""};
+  if (b.point.op->calls->check_stages(&b, &err) || b.point.op->calls->check_args(&b, 1, &a, &err)) fail_msg("%s", err.text);
+  assert_int_equal(second.stage[0].launch.n_maps, 0);
+  assert_int_equal(b.point.op->calls->prepare(&b, 1, &a, &made, &err), MLAF_OK);
+  assert_int_equal(made.launches[0].args_size, at_second + product);
+  assert_int_equal(second.point.op->calls->prepare(&second, 1, &a.absorb, &alone, &err), MLAF_OK);
+  assert_memory_equal(made.parameters + at_second, alone.parameters, product);
+}
+
 static void refused(mlaf_q_b_args a, const char *words) {
   const mlaf_bound b = right();
   mlaf_err err = {MLAF_OK, ""};

@@ -92,6 +92,23 @@ static const char *const variants[][2] = {
     {STAY},
 };
 
+/* Queries at once into the latent space: rope columns of pairs, of halves, not rotated and none; more tokens than a pass; a share
+ * of a sum and several. */
+static const verified absorbing[] = {
+    {"gfx942", "mla_q_b:l256,h8,n128,p64,norm,bf16,append_paged,r512,append_norm,absorb_pairs,t5",
+     "mfma_absorb_append:columns=16,each=8,shares=1/s1", MLAF_INJECT_NONE},
+    {"gfx942", "mla_q_b:l512,h8,n128,p32,norm,f16,append_paged,r256,append_halves,append_norm,absorb_halves,t40",
+     "mfma_absorb_append:columns=4,each=16,shares=4/s1", MLAF_INJECT_NAN_Q},
+    {"gfx942", "mla_q_b:l256,h8,n128,p64,norm,bf16,append_paged,r512,absorb_unrotated,t135",
+     "mfma_absorb_append:columns=2,each=16,shares=8/s1", MLAF_INJECT_NONE},
+    {"gfx950", "mla_q_b:l256,h8,n128,p0,norm,bf16,append_split,r512,absorb_unrotated,t27",
+     "mfma_absorb_append:columns=2,each=8,shares=4/s1", MLAF_INJECT_NONE},
+    {"gfx90a", "mla_q_b:l256,h3,n128,p64,norm,bf16,append_paged,r512,append_norm,absorb_halves,t9",
+     "mfma_absorb_append:columns=8,each=8,shares=2/s1", MLAF_INJECT_NONE},
+};
+
+TEST(queries_go_on_into_the_latent_space) { each_verifies(absorbing, sizeof absorbing / sizeof *absorbing); }
+
 TEST(every_kind_verifies) { all_verify(variants, sizeof variants / sizeof *variants); }
 
 /* --- mistakes --- */

@@ -2,8 +2,7 @@
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/mfma_fp8 target=gfx942 blocks=1 depth=4 dtype=bf16 heads=16 nope=128 norm=1 parts=1 pass=16 q_rank=1536 rope=64 waves=8 weights=2
 
 #define MLAF_BF16 1
-#define MLAF_MFMA_K32 0
-// [40 more lines of tests/golden/lib/projection/stay.hip]
+// [41 more lines of tests/golden/lib/projection/mfma_absorb.hip]
 
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 16, WAYS = 8, THREADS = 512;
 constexpr int TILE = 16;

@@ -37,17 +37,7 @@ constexpr int TILES = (OUTER + TILE - 1) / TILE;
 MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
 // [26 more lines of templates/mla_append/lib/machine.h]
 namespace append {
-// [templates/mla_append/lib/args.h]
-constexpr int R = 512, ROPE = 64;
-constexpr int CHUNKS = R / 8, ROUNDS = (CHUNKS + LANES - 1) / LANES;
-constexpr int ITEM_CHUNKS = 1; // of 16 bytes
-// [5 more lines of tests/golden/mla_append/rows.cu, with other numbers]
-// [44 more lines of templates/mla_append/lib/rotate.h]
-    float &x = v[0][2 * i], &y = v[0][2 * i + 1];
-// [5 more lines of templates/mla_append/lib/rotate.h]
-
-MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
-// [15 more lines of tests/golden/mla_append/rows.cu]
+// [77 more lines of tests/golden/lib/projection/mfma_absorb.hip]
   i64 slot = load_past_l1(slot_at);
 // [13 more lines of templates/mla_append/lib/token.h]
   const i64 slot_now = load<i64>(slot_at);
@@ -57,15 +47,7 @@ MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (
   if (__builtin_expect(slot_now != slot, 0)) to = place_of(a, slot_now);
 // [5 more lines of templates/mla_append/lib/token.h]
   const float factor = inverse_root(multiply_add(sum, 0.001953125f, a.eps));
-// [3 more lines of tests/golden/mla_append/rows.cu, with other numbers]
-    if (mine) store(rope + column_byte(lane, k), item.x[k]);
-// [5 more lines of templates/mla_append/lib/token.h]
-    float v[8];
-// [6 more lines of templates/mla_append/lib/token.h]
-  }
-}
-} // namespace append
-// [16 more lines of templates/lib/projection/side.h]
+// [43 more lines of tests/golden/lib/projection/mfma_absorb.hip]
 struct gain_scale {
 // [9 more lines of templates/lib/projection/gain.h]
 constexpr int W_AT = TOKENS * 128, STAGE = 40960;

@@ -2,7 +2,7 @@
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/staged target=gfx942 blocks=4 depth=4 dtype=bf16 heads=16 nope=128 norm=1 parts=2 pass=64 q_rank=1536 rope=64
 
 #define MLAF_BF16 1
-// [41 more lines of tests/golden/lib/projection/mfma.hip]
+// [41 more lines of tests/golden/lib/projection/mfma_absorb.hip]
 
 constexpr int INNER = 1536, OUTER = 3072, WAYS = 2, THREADS = 256;
 constexpr int TOKENS = 64; // whose sums meet at a time
