@@ -179,5 +179,6 @@ def empty(ctx, like, shape, dtype):
         return Buffer(ctx, shape, dtype or dtype_name(like))
     if dtype is None:
         return like.new_empty(shape)
-    module = sys.modules.get(type(like).__module__.split(".")[0])
+    library = next((c.__module__ for c in type(like).__mro__ if "new_empty" in vars(c)), type(like).__module__)  # a tensor's class may be the caller's own
+    module = sys.modules.get(library.split(".")[0])
     return like.new_empty(shape, dtype=getattr(module, dtype, dtype))

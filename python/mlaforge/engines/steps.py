@@ -48,14 +48,14 @@ class Call:
 
 
 class Step:
-    """Calls of each layer. keep: those of the rows of hidden states that are no padding; None: all."""
+    """Calls of each layer. keep: those of the rows of hidden states that are no padding; None: all, or with `padded` the first ones."""
 
-    def __init__(self, calls, keep=None):
-        self.calls, self.keep = calls, keep
+    def __init__(self, calls, keep=None, padded=False):
+        self.calls, self.keep, self.padded = calls, keep, padded or keep is not None
 
     def run(self, layer, hidden, rows, out):
         """Writes a layer's output to out, which is 0 where tokens are padding."""
-        if self.keep is not None:
+        if self.padded:
             out.zero_()
         for call in self.calls:
             if self.keep is None:

@@ -5,6 +5,7 @@
 
 Attention modules keep their weights, which mlaforge reads where they lie: patch after the model is on its device, and again after it was moved."""
 import functools
+import weakref
 
 from mlaforge.errors import needs
 
@@ -54,6 +55,7 @@ class Runner:
         angles = torch.arange(self.positions, dtype=torch.float64, device=rope.inv_freq.device)[:, None] * rope.inv_freq.double()
         self.table = (torch.cat((angles.cos(), angles.sin()), 1) * rope.attention_scaling).float()
         self.most, self.most_q, self.columns = options["prefill_tokens"], max(options["q_lens"]), modules[0].kv_lora_rank + modules[0].qk_rope_head_dim
+        self.recorded = weakref.WeakSet()  # inputs of continuous batching, which hold its graphs
         self.fixed, self.graphs, self.calls = None, None, {"decode": 0, "prefill": 0}  # fixed: the step of a forward that is being recorded
         try:
             for module in modules:
@@ -82,6 +84,8 @@ class Runner:
     def close(self):
         if torch.cuda.is_available():
             torch.cuda.synchronize()
+        for inputs in self.recorded:  # graphs hold addresses of layers
+            inputs.graphs = type(inputs.graphs)()
         for module in self.modules:
             if hasattr(module, "_mlaforge_layer"):
                 module._mlaforge_layer.close()
@@ -127,8 +131,8 @@ def _packed(module, runner, hidden, cache, positions, named):
     blocks = getattr(cache, "mlaforge", None)
     refuse("the paged cache was made before patch(model): make its manager anew", blocks is None)
     if module is runner.modules[0]:
-        runner.check(*blocks.most())
-        runner.step = blocks.step(runner, module._mlaforge_layer, positions, named["write_index"], named["cu_seq_lens_k"])
+        runner.check(*blocks.most(named))
+        runner.step = blocks.step(runner, module._mlaforge_layer, positions, named)
     return runner.run(module, hidden, blocks.rows[module.layer_idx])
 
 
