@@ -1,6 +1,7 @@
 """transformers with patched and with stock models: logits and generate() against double precision. Called by tools/engines.sh."""
 import copy
 import sys
+import threading
 import time
 import types
 
@@ -126,6 +127,19 @@ def recorded_batching(stock, judge):
     ours.unpatch(mine)
 
 
+def threads(mine):
+    """Threads that generate at once get the text that each gets alone."""
+    ids = torch.randint(1, 90, (4, 1, 12), generator=torch.Generator().manual_seed(4))
+    alone, made = [mine.generate(x, max_new_tokens=8, do_sample=False).tolist() for x in ids], {}
+    some = [threading.Thread(target=lambda i=i: made.update({i: mine.generate(ids[i], max_new_tokens=8, do_sample=False).tolist()})) for i in range(len(ids))]
+    for thread in some:
+        thread.start()
+    for thread in some:
+        thread.join()
+    same = sum(made.get(i) == text for i, text in enumerate(alone))
+    row("threads", same == len(alone), f"{same} of {len(alone)} texts as alone")
+
+
 def compiled(stock, mine, judge):
     """Dynamo traces the model, and meets layers that it does not look into."""
     ids = torch.randint(1, 90, (1, 20), generator=torch.Generator().manual_seed(9))
@@ -212,6 +226,7 @@ def main():
         if kind == "dense":
             refusals(mine, torch.randint(1, 90, (1, 12)))
             refused_patches(stock, torch.randint(1, 90, (1, 12)))
+            threads(mine)
             batching(stock, mine, tiny.Judge(exact))
             recorded_batching(stock, tiny.Judge(exact))
             compiled(stock, mine, tiny.Judge(exact))

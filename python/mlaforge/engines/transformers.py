@@ -5,6 +5,7 @@
 
 Attention modules keep their weights, which mlaforge reads where they lie: patch after the model is on its device, and again after it was moved."""
 import functools
+import threading
 import weakref
 
 from mlaforge.errors import needs
@@ -43,8 +44,13 @@ AttentionInterface.register(NAME, _no_attention)
 AttentionMaskInterface.register(NAME, _mask)
 
 
+class Now(threading.local):
+    """A thread's forward: its step, and the step that is being recorded."""
+    step = fixed = None
+
+
 class Runner:
-    """Shared by all layers of a model: the table of rotations, the step that is under way, layers' options, and calls so far."""
+    """Shared by all layers of a model: the table of rotations, the steps that are under way, layers' options, and calls so far."""
 
     def __init__(self, model, modules, page, positions, options):
         config = model.config.get_text_config()
@@ -56,7 +62,7 @@ class Runner:
         self.table = (torch.cat((angles.cos(), angles.sin()), 1) * rope.attention_scaling).float()
         self.most, self.most_q, self.columns = options["prefill_tokens"], max(options["q_lens"]), modules[0].kv_lora_rank + modules[0].qk_rope_head_dim
         self.recorded = weakref.WeakSet()  # inputs of continuous batching, which hold its graphs
-        self.fixed, self.graphs, self.calls = None, None, {"decode": 0, "prefill": 0}  # fixed: the step of a forward that is being recorded
+        self.now, self.graphs, self.calls = Now(), None, {"decode": 0, "prefill": 0}
         try:
             for module in modules:
                 self.add(module, config)
@@ -111,8 +117,8 @@ class Runner:
     def run(self, module, hidden, rows):
         """A layer's output of the step that is under way."""
         out = torch.empty_like(hidden, memory_format=torch.contiguous_format)
-        self.step.run(module._mlaforge_layer, hidden.flatten(0, 1), rows, out.flatten(0, 1))
-        for call in self.step.calls:
+        self.now.step.run(module._mlaforge_layer, hidden.flatten(0, 1), rows, out.flatten(0, 1))
+        for call in self.now.step.calls:
             self.calls[call.kind] += 1
         return out
 
@@ -132,7 +138,7 @@ def _packed(module, runner, hidden, cache, positions, named):
     refuse("the paged cache was made before patch(model): make its manager anew", blocks is None)
     if module is runner.modules[0]:
         runner.check(*blocks.most(named))
-        runner.step = blocks.step(runner, module._mlaforge_layer, positions, named)
+        runner.now.step = blocks.step(runner, module._mlaforge_layer, positions, named)
     return runner.run(module, hidden, blocks.rows[module.layer_idx])
 
 
@@ -148,7 +154,7 @@ def _padded(module, runner, hidden, cache, mask, positions):
         runner.check(batch, latent.length + tokens)
     rows = latent.reserve(hidden, batch, latent.length + tokens)
     if module is runner.modules[0]:
-        runner.step = runner.fixed or runner.padded(rows, (batch, tokens), latent.length, mask, positions)
+        runner.now.step = runner.now.fixed or runner.padded(rows, (batch, tokens), latent.length, mask, positions)
     out = runner.run(module, hidden, rows)
     latent.length += tokens
     if moving:

@@ -1,5 +1,6 @@
 """Decode steps of a patched transformers model as CUDA graphs: patch(model, graphs=True)."""
 import functools
+import threading
 import weakref
 
 from mlaforge.errors import needs
@@ -15,7 +16,7 @@ from mlaforge.engines.transformers_cache import LatentLayer
 def record(run):
     """(a function that repeats on the device what `run` did, what `run` returned). Nothing runs yet."""
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         made = run()
     return graph.replay, made
 
@@ -27,13 +28,19 @@ class Graphs:
     def __init__(self, model, runner):
         self.plain, self.runner = model.forward, runner
         self.key = self.replay = self.end = None
+        self.lock = threading.Lock()  # threads that generate by turns get their own text, by plain steps
         model.forward = functools.update_wrapper(functools.partial(self.forward), self.plain)  # generate() reads its signature
 
     def forward(self, input_ids=None, past_key_values=None, attention_mask=None, position_ids=None, **named):
-        key = self._key(input_ids, past_key_values, attention_mask, position_ids, named)
-        if key is None or key != self.key:
+        with self.lock:
+            key = self._key(input_ids, past_key_values, attention_mask, position_ids, named)
+            if key is not None and key == self.key:
+                return self._again(input_ids, past_key_values, attention_mask, position_ids, named)
             self.key, self.replay = key, None
-            return self.plain(input_ids=input_ids, past_key_values=past_key_values, attention_mask=attention_mask, position_ids=position_ids, **named)
+        return self.plain(input_ids=input_ids, past_key_values=past_key_values, attention_mask=attention_mask, position_ids=position_ids, **named)
+
+    def _again(self, input_ids, past_key_values, attention_mask, position_ids, named):
+        """A step like the one before."""
         layers, tokens = past_key_values.layers, input_ids.shape[1]
         past = layers[0].length
         new = None if attention_mask is None or tokens > 1 else attention_mask[:, past:past + 1]
@@ -89,11 +96,11 @@ class Graphs:
             self.lens.add_(tokens if self.new is None else self.new[:, 0])
             slots = self.ends + self.lens[:, None]
             call.named["seq_lens"], call.args[1] = self.lens, (slots if self.new is None else slots.where(self.new, -1)).view(-1)
-            call.args[0], self.runner.fixed = self.positions.expand(batch, -1).reshape(-1).contiguous(), self.step
+            call.args[0], self.runner.now.fixed = self.positions.expand(batch, -1).reshape(-1).contiguous(), self.step
             try:  # without the caller's mask: the graph would read it at each replay
                 return self.plain(input_ids=self.ids, past_key_values=cache, position_ids=self.positions, **named)
             finally:
-                self.runner.fixed = None
+                self.runner.now.fixed = None
         try:
             self.replay, self.made = record(run)
         except RuntimeError as why:
