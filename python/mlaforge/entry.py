@@ -46,7 +46,7 @@ class Arguments:
             fail(f"ctx is {shown(ctx)}, must be a mlaforge.Context, or None for the default one")
         on_gpu = ctx is not None and not ctx.emulated
         for name, value in dict(zip(self.parameters, args), **named).items():
-            if getattr(getattr(value, "device", None), "type", None) == "meta":
+            if getattr(getattr(getattr(value, "array", value), "device", None), "type", None) == "meta":
                 fail(f"{name} is on the meta device, which has no memory: call under torch.compile, torch.export or a FakeTensorMode")
         detail = self._renamed(why.detail) if isinstance(why, MlafError) else ""
         name, other, rest = detail.partition(" is of another type")
