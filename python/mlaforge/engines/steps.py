@@ -65,6 +65,15 @@ class Step:
                 out.index_copy_(0, at, call(layer, hidden.index_select(0, at), rows))
 
 
+def recorded(layer, positions, table, lens, tokens, kv_len, page, new=None):
+    """The decode of `tokens` new tokens a request as a step that may be recorded: it depends on tensors alone, positions [B tokens], table [B, pages] and
+    lens [B], which count the new tokens. new [B, tokens]: those that are no padding; None: those of requests that have a length."""
+    at = lens[:, None] + torch.arange(-tokens, 0, device=lens.device)
+    slots = table.gather(1, (at.clamp_min(0) // page).long()).long() * page + at % page
+    slots = slots.where(lens[:, None] > 0 if new is None else new, -1)
+    return Step([Call(layer, slice(None), positions, slots.view(-1), table, lens=lens, q_len=tokens, kv_len=kv_len)])
+
+
 def calls(layer, news, totals, kinds, positions, slots, table, lens, most):
     """The calls of a step whose requests lie behind one another: neighbours of one kind together, at most `most` tokens a call. Numbers of each request:
     its new tokens, its tokens with them, and its query tokens as decode, or 0: prefill. Tensors: positions, slots [T], table [B, pages] and lens [B]."""

@@ -110,10 +110,6 @@ class Runner:
         if batch > self.options["batch"] or not hasattr(self.modules[0], "_mlaforge_layer"):
             self.make(batch)
 
-    def padded(self, *of):
-        """The step of requests side by side (steps.padded)."""
-        return padded(self.modules[0]._mlaforge_layer, *of, self.most, self.most_q)
-
     def run(self, module, hidden, rows):
         """A layer's output of the step that is under way."""
         out = torch.empty_like(hidden, memory_format=torch.contiguous_format)
@@ -154,7 +150,7 @@ def _padded(module, runner, hidden, cache, mask, positions):
         runner.check(batch, latent.length + tokens)
     rows = latent.reserve(hidden, batch, latent.length + tokens)
     if module is runner.modules[0]:
-        runner.now.step = runner.now.fixed or runner.padded(rows, (batch, tokens), latent.length, mask, positions)
+        runner.now.step = runner.now.fixed or padded(module._mlaforge_layer, rows, (batch, tokens), latent.length, mask, positions, runner.most, runner.most_q)
     out = runner.run(module, hidden, rows)
     latent.length += tokens
     if moving:

@@ -15,7 +15,7 @@ import torch
 from transformers import ContinuousBatchingConfig
 
 from mlaforge.engines import refuse
-from mlaforge.engines.steps import Call, Step, Table, calls
+from mlaforge.engines.steps import Step, Table, calls, recorded
 
 NO_MASK = "paged|mlaforge-flash"  # a name of an attention implementation that transformers makes no mask for, and leaves as it is
 RECORDED = ("cuda",)  # devices whose decode steps can be recorded
@@ -68,9 +68,7 @@ class Blocks:
         (ends,), (written,), table, positions = named["cu_seq_lens_k"].values(), named["write_index"], named.get("block_table"), positions.flatten().long()
         lens = ends[1:] - ends[:-1]
         if table is not None:
-            table = table[0]
-            slots = table.gather(1, positions[:, None] // self.page)[:, 0] * self.page + positions % self.page
-            return Step([Call(layer, slice(None), positions, slots.where(lens > 0, -1), table, lens=lens, kv_len=self.longest)])
+            return recorded(layer, positions, table[0], lens, 1, self.longest, self.page)
         news, totals, blocks = (list(x) for x in zip(*self.requests))
         tokens, decodes = sum(news), [new if new in runner.options["q_lens"] else 0 for new in news]
         slots = (written - written // self.stride * (self.stride - self.page))[:tokens]
