@@ -30,7 +30,9 @@ static PyObject *torch_tensor, *torch_stream, *torch_bytes, *torch_floats;
 /* torch.empty_like and what it is told; NULL: there is none. */
 static PyObject *torch_like, *torch_dense;
 static PyObject *torch_traces, *torch_records; /* is_compiling, is_grad_enabled */
-static PyObject *torch_seen[3]; /* who would see operators: dispatch modes' number, functorch's innermost transform, a tracer of TorchScript; NULL: no such function */
+/* Functions that say who would see operators: the number of dispatch modes, functorch's innermost transform, TorchScript's tracer.
+ * NULL: this PyTorch has no such function. */
+static PyObject *torch_seen[3];
 static PyObject *infinities; /* what nan_to_num_ is told */
 
 /* DLPack's C functions (1.3 and later; its layouts are frozen within a major version), which read a tensor and make no object. A
@@ -281,7 +283,8 @@ static int find_modes(void) {
   torch_traces = compiler ? PyObject_GetAttrString(compiler, "is_compiling") : NULL;
   torch_records = torch_traces ? PyObject_GetAttrString(torch, "is_grad_enabled") : NULL;
   if (!torch_records) Py_CLEAR(torch_traces);
-  PyObject *inner = torch_records ? PyObject_GetAttrString(torch, "_C") : NULL, *functorch = inner ? PyObject_GetAttrString(inner, "_functorch") : NULL;
+  PyObject *inner = torch_records ? PyObject_GetAttrString(torch, "_C") : NULL;
+  PyObject *functorch = inner ? PyObject_GetAttrString(inner, "_functorch") : NULL;
   torch_seen[0] = inner ? PyObject_GetAttrString(inner, "_len_torch_dispatch_stack") : NULL;
   torch_seen[1] = functorch ? PyObject_GetAttrString(functorch, "peek_interpreter_stack") : NULL;
   torch_seen[2] = inner ? PyObject_GetAttrString(inner, "_get_tracing_state") : NULL;

@@ -24,7 +24,7 @@ BYTES = {"bfloat16": 2, "float32": 4, "int32": 4}
 
 
 class WithoutJax(EmulatorTest):
-    """What is traced, with stand-ins for jax and numpy: it runs where neither is installed."""
+    """A call is traced, with stand-ins for jax and numpy: this runs where neither is installed."""
 
     def test_a_decode_is_recorded(self):
         jnp = types.SimpleNamespace(**{name: name for name in BYTES})

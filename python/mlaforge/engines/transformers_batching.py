@@ -59,7 +59,7 @@ class Blocks:
         return len(self.requests), max(total for _, total, _ in self.requests)
 
     def key(self, io):
-        """What a recorded step depends on that lies in no tensor: its requests, and which plan serves their longest one."""
+        """A recorded step's facts that lie in no tensor: the number of its requests, and which plan serves their longest one."""
         self.longest = max(io.max_length_k.values())
         return io.num_q_tokens, (self.longest - 1).bit_length()
 
