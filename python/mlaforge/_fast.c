@@ -30,8 +30,8 @@ static PyObject *torch_tensor, *torch_stream, *torch_bytes, *torch_floats;
 /* torch.empty_like and what it is told; NULL: there is none. */
 static PyObject *torch_like, *torch_dense;
 static PyObject *torch_traces, *torch_records; /* is_compiling, is_grad_enabled */
-/* Functions that say who would see operators: the number of dispatch modes, functorch's innermost transform, TorchScript's tracer.
- * NULL: this PyTorch has no such function. */
+/* Functions that say who would see operators: the number of dispatch modes, functorch's innermost transform, TorchScript's
+ * tracer. NULL: this PyTorch has no such function. */
 static PyObject *torch_seen[3];
 static PyObject *infinities; /* what nan_to_num_ is told */
 
