@@ -72,7 +72,8 @@ class Arguments:
                 continue
             if kind is int and isinstance(why, ZeroDivisionError):
                 kind = range(1, MOST + 1)
-            if kind is float and isinstance(value, (int, float)) and isinstance(why, (ValueError, OverflowError)) and not abs(value) < 1 << 63:
+            if (kind is float and isinstance(value, (int, float)) and isinstance(why, (ValueError, OverflowError)) and not isinstance(why, MlafError)
+                    and not abs(value) < 1 << 63):
                 raise MlafError("MLAF_E_ARG", f"{name} is {value}, must be a number below 2**63") from None
             try:
                 check(name, kind, value, on_gpu)
