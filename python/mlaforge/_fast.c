@@ -30,6 +30,9 @@ static PyObject *torch_tensor, *torch_stream, *torch_bytes, *torch_floats;
 /* torch.empty_like and what it is told; NULL: there is none. */
 static PyObject *torch_like, *torch_dense;
 static PyObject *torch_traces, *torch_records; /* is_compiling, is_grad_enabled */
+/* Functions that say who would see operators: the number of dispatch modes, functorch's innermost transform, TorchScript's
+ * tracer. NULL: this PyTorch has no such function. */
+static PyObject *torch_seen[3];
 static PyObject *infinities; /* what nan_to_num_ is told */
 
 /* DLPack's C functions (1.3 and later; its layouts are frozen within a major version), which read a tensor and make no object. A
@@ -280,10 +283,29 @@ static int find_modes(void) {
   torch_traces = compiler ? PyObject_GetAttrString(compiler, "is_compiling") : NULL;
   torch_records = torch_traces ? PyObject_GetAttrString(torch, "is_grad_enabled") : NULL;
   if (!torch_records) Py_CLEAR(torch_traces);
+  PyObject *inner = torch_records ? PyObject_GetAttrString(torch, "_C") : NULL;
+  PyObject *functorch = inner ? PyObject_GetAttrString(inner, "_functorch") : NULL;
+  torch_seen[0] = inner ? PyObject_GetAttrString(inner, "_len_torch_dispatch_stack") : NULL;
+  torch_seen[1] = functorch ? PyObject_GetAttrString(functorch, "peek_interpreter_stack") : NULL;
+  torch_seen[2] = inner ? PyObject_GetAttrString(inner, "_get_tracing_state") : NULL;
+  Py_XDECREF(functorch);
+  Py_XDECREF(inner);
   Py_XDECREF(torch);
   Py_XDECREF(compiler);
   PyErr_Clear();
   return torch_records != NULL;
+}
+
+/* 1 while something of PyTorch's would see an operator, and not what a plain call does; -1 with an error. */
+static int is_seen(void) {
+  for (size_t i = 0; i < sizeof torch_seen / sizeof *torch_seen; i++) {
+    PyObject *found = torch_seen[i] ? PyObject_CallNoArgs(torch_seen[i]) : NULL;
+    int seen = found && found != Py_None && PyObject_IsTrue(found);
+    Py_XDECREF(found);
+    if (seen) return 1;
+    if (torch_seen[i] && !found) return -1;
+  }
+  return 0;
 }
 
 /* mode() of torch_state.py: 1 while PyTorch traces, 2 while it records for a backward pass, else None. */
@@ -291,12 +313,13 @@ static PyObject *mode(PyObject *self, PyObject *unused) {
   if (!find_modes()) return none();
   PyObject *traces = PyObject_CallNoArgs(torch_traces);
   if (!traces) return NULL;
-  PyObject *records = traces == Py_True ? NULL : PyObject_CallNoArgs(torch_records);
-  if (traces != Py_True && !records) {
+  int sees = traces == Py_True ? 1 : is_seen();
+  PyObject *records = sees ? NULL : PyObject_CallNoArgs(torch_records);
+  if (sees < 0 || (!sees && !records)) {
     Py_DECREF(traces);
     return NULL;
   }
-  long n = traces == Py_True ? 1 : records == Py_True ? 2 : 0;
+  long n = sees ? 1 : records == Py_True ? 2 : 0;
   Py_DECREF(traces);
   Py_XDECREF(records);
   if (!n) return none();

@@ -73,7 +73,7 @@ def _closed(*arguments):
     fail("the context is closed")
 
 
-class Context:
+class Context(numbered.Numbered):
     """Options as mlaf_ctx_opts has them. `log` is called with (level, line). `effort`, `no_compile`, `lengths` and `batch_invariant` hold for every
     plan: by default what is not tuned runs the model's choice, and what is not compiled is compiled at its first use. batch_invariant: what is
     computed of a request has the same bits alone and in any batch (docs/batch-invariance.md).

@@ -45,6 +45,9 @@ class Arguments:
         if ctx is not None and not hasattr(ctx, "emulated"):
             fail(f"ctx is {shown(ctx)}, must be a mlaforge.Context, or None for the default one")
         on_gpu = ctx is not None and not ctx.emulated
+        for name, value in dict(zip(self.parameters, args), **named).items():
+            if getattr(getattr(getattr(value, "array", value), "device", None), "type", None) == "meta":
+                fail(f"{name} is on the meta device, which has no memory: call under torch.compile, torch.export or a FakeTensorMode")
         detail = self._renamed(why.detail) if isinstance(why, MlafError) else ""
         name, other, rest = detail.partition(" is of another type")
         tensor_of = dict(zip(self.parameters, args), **named).get(name) if other else None
@@ -69,7 +72,8 @@ class Arguments:
                 continue
             if kind is int and isinstance(why, ZeroDivisionError):
                 kind = range(1, MOST + 1)
-            if kind is float and isinstance(value, (int, float)) and isinstance(why, (ValueError, OverflowError)) and not abs(value) < 1 << 63:
+            if (kind is float and isinstance(value, (int, float)) and isinstance(why, (ValueError, OverflowError)) and not isinstance(why, MlafError)
+                    and not abs(value) < 1 << 63):
                 raise MlafError("MLAF_E_ARG", f"{name} is {value}, must be a number below 2**63") from None
             try:
                 check(name, kind, value, on_gpu)

@@ -3,11 +3,21 @@ import importlib
 
 
 class MlafError(RuntimeError):
-    """`status` is the C API's name, e.g. "MLAF_E_NOT_COMPILED"; `detail` the library's own message."""
+    """`status` is the C API's name, e.g. "MLAF_E_NOT_COMPILED"; `detail` the library's own message. That of an argument, MLAF_E_ARG, is a ValueError, too."""
+
+    def __new__(cls, status, text):
+        return super().__new__(ArgumentError if cls is MlafError and status == "MLAF_E_ARG" else cls, status, text)
 
     def __init__(self, status, text):
         super().__init__(f"{status}: {text}")
         self.status, self.detail = status, text
+
+    def __reduce__(self):
+        return type(self), (self.status, self.detail)
+
+
+class ArgumentError(MlafError, ValueError):
+    """An argument is refused."""
 
 
 def needs(module, *packages):

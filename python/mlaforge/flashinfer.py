@@ -1,7 +1,8 @@
 """FlashInfer's entry point for MLA over a paged cache: BatchMLAPagedAttentionWrapper, for PyTorch's tensors.
 
 Queries and cache come in two tensors each, the columns without positions and those with. The cache is read so. Queries are, too, where strides of
-tokens and heads are multiples of 16 bytes; others are put side by side by one launch, into memory that plan() has set aside."""
+tokens and heads are multiples of 16 bytes; others are put side by side by one launch, into memory that plan() has set aside. Rope columns of 8 bits that
+lie in a tensor of their own are made 16 bits by each run: no kernel reads two tensors of 8 bits."""
 import math
 
 from .errors import needs
@@ -20,6 +21,7 @@ __all__ = ["BatchMLAPagedAttentionWrapper"]
 
 Q_MOST = 16  # query tokens of a request; longer ones become several requests over the same pages
 LOG2_E = math.log2(math.e)
+BYTES = torch.float8_e4m3fn
 TABLE_SCALE = (128 + 64) ** -0.5
 
 
@@ -34,6 +36,11 @@ def _requests(qo_indptr, kv_indptr, kv_len, page_size, causal):
     return [(n, kv_indptr[b], max(past + n, 0) if causal else kv_len[b]) for b, n, past in cut]
 
 
+def _one_tensor(ckv, kpe):
+    """True of two parts of one tensor's rows: kpe lies behind ckv, or has no columns."""
+    return not kpe.shape[-1] or ckv.stride() == kpe.stride() and kpe.data_ptr() == ckv.data_ptr() + ckv.shape[-1] and ckv.stride(1) >= ckv.shape[-1] + kpe.shape[-1]
+
+
 class BatchMLAPagedAttentionWrapper:
     """FlashInfer's class of this name. float_workspace_buffer and backend are not looked at. With use_cuda_graph, qo_indptr, kv_indptr, kv_indices and
     kv_len_arr are the tensors that graphs read: plan() writes to them, and the number of requests is theirs."""
@@ -42,6 +49,7 @@ class BatchMLAPagedAttentionWrapper:
                  *, ctx=None):
         self._ctx, self._device, self._graphs, self._plan = ctx, float_workspace_buffer.device, use_cuda_graph, None
         self._buffers, self._q, self._held = (qo_indptr, kv_indptr, kv_indices, kv_len_arr), None, None
+        self._scale = self._kpe = None  # of caches of 8 bits: the latent's scale on the device, and rope columns of 16 bits
         if use_cuda_graph and any(x is None for x in self._buffers):
             fail("use_cuda_graph is True, and one of qo_indptr, kv_indptr, kv_indices and kv_len_arr is None: graphs read these tensors")
 
@@ -55,11 +63,15 @@ class BatchMLAPagedAttentionWrapper:
     def plan(self, qo_indptr, kv_indptr, kv_indices, kv_len_arr, num_heads, head_dim_ckv, head_dim_kpe, page_size, causal, sm_scale, q_data_type,
              kv_data_type, use_profiler=False):
         """For the launches until the next plan(): int32 qo_indptr [B + 1], kv_indptr [B + 1], kv_indices and kv_len_arr [B], on the device or the host; this
-        waits for them. causal: query tokens see the cache up to themselves. sm_scale: a number. One type of 16 bits for queries and cache."""
+        waits for them. causal: query tokens see the cache up to themselves. sm_scale: a number. One type of 16 bits for queries and cache, or queries of
+        bfloat16 and a cache of float8_e4m3fn."""
         if use_profiler:
             fail("use_profiler is True, must be False: there is no profiler here")
-        if kv_data_type != q_data_type:
-            fail(f"kv_data_type is {kv_data_type}, must be {q_data_type}, as q_data_type: caches of 8 bits come as one tensor, to mla_decode_fwd")
+        if kv_data_type not in (q_data_type, BYTES):
+            fail(f"kv_data_type is {kv_data_type}, must be {q_data_type}, as q_data_type, or {BYTES}")
+        if kv_data_type == BYTES and q_data_type != torch.bfloat16:
+            fail(f"q_data_type is {q_data_type}, and caches of 8 bits are for q_data_type=torch.bfloat16")
+        self._scale = torch.empty(1, dtype=torch.float32, device=self._device) if kv_data_type == BYTES else None
         for name, value, least in (("num_heads", num_heads, 1), ("head_dim_ckv", head_dim_ckv, 1), ("head_dim_kpe", head_dim_kpe, 0)):
             whole(name, value, least, 1 << 16)
         queries, pages, lengths = (x.tolist() for x in (qo_indptr, kv_indptr, kv_len_arr))
@@ -112,12 +124,18 @@ class BatchMLAPagedAttentionWrapper:
         """q_nope [T, H, R], q_pe [T, H, P], ckv_cache [pages, page_size, R], kpe_cache [pages, page_size, P]: out [T, H, R], and with return_lse lse [T, H]
         float32, to the base 2 unless return_lse_base_on_e. A row without keys has out 0 and lse -inf.
 
+        A cache of 8 bits comes with numbers as ckv_scale and kpe_scale, by which stored values are multiplied; or without rope columns and with ckv_scale_arr
+        [pages, page_size, R / 128] float32. Two parts of one tensor's rows are read as they lie. Other rope columns are made 16 bits, all pages, by each run.
+
         With kv_len [T] and page_table [T, pages], int32 on the device, plan() is not needed: each query token is a request of the scale 192 ** -0.5, as
         FlashInfer's backend "cutlass" has it, of any page size and number of heads."""
-        scales = dict(profiler_buffer=profiler_buffer, o_scale=o_scale, ckv_scale=ckv_scale, ckv_scale_arr=ckv_scale_arr, kpe_scale=kpe_scale)
-        for name, value in scales.items():
+        for name, value in dict(profiler_buffer=profiler_buffer, o_scale=o_scale).items():
             if value is not None:
-                fail(f"{name} is given, must be None: " + ("there is no profiler here" if name == "profiler_buffer" else "output and cache have 16 bits here"))
+                fail(f"{name} is given, must be None: " + ("there is no profiler here" if name == "profiler_buffer" else "the output has 16 bits here"))
+        scales = dict(ckv_scale=ckv_scale, ckv_scale_arr=ckv_scale_arr, kpe_scale=kpe_scale)
+        given = [name for name, value in scales.items() if value is not None]
+        if given and (self._scale is None or kv_len is not None):
+            fail(f"{given[0]} is given, must be None: the cache has 16 bits" + (" where kv_len is given" if kv_len is not None else ", as plan() was told"))
         if kv_len is not None or page_table is not None:
             return self._run_table(q_nope, q_pe, (ckv_cache, kpe_cache), out, lse, return_lse, kv_len, page_table, return_lse_base_on_e)
         if self._plan is None:
@@ -127,11 +145,42 @@ class BatchMLAPagedAttentionWrapper:
         out = torch.empty_like(q_nope, memory_format=torch.contiguous_format) if out is None else out
         if return_lse and lse is None:
             lse = torch.empty(q_nope.shape[:2], dtype=torch.float32, device=q_nope.device)
+        q, cache, how = (q_nope, q_pe), (ckv_cache, kpe_cache), self._plan
+        if self._scale is not None:
+            q, cache, scale = self._of_bytes(*q, *cache, **scales)
+            how = dict(how, kv_scale=scale)
         if self._tokens:
-            mla_decode_fwd(parts_or_joined((q_nope, q_pe), self._q, self._ctx), (ckv_cache, kpe_cache), out, *self._lists, lse=lse, **self._plan)
+            mla_decode_fwd(parts_or_joined(q, self._q, self._ctx), cache, out, *self._lists, lse=lse, **how)
         if lse is not None and not return_lse_base_on_e:
             lse.mul_(LOG2_E)
         return (out, lse) if return_lse else out
+
+    def _of_bytes(self, q_nope, q_pe, ckv_cache, kpe_cache, ckv_scale, ckv_scale_arr, kpe_scale):
+        """(Q, cache, kv_scale) as mla_decode_fwd takes them of a cache of 8 bits. The scale of rope columns goes to q_pe."""
+        names = dict(q_nope=torch.bfloat16, q_pe=torch.bfloat16, ckv_cache=BYTES, kpe_cache=BYTES)
+        for (name, dtype), tensor in zip(names.items(), (q_nope, q_pe, ckv_cache, kpe_cache)):
+            if tensor.dtype != dtype:
+                fail(f"{name}.dtype is {tensor.dtype}, must be {dtype}, as plan() was told")
+        if (ckv_scale is None) == (ckv_scale_arr is None):
+            fail(f"Exactly one of ckv_scale or ckv_scale_arr is wanted for a cache of 8 bits, {'none' if ckv_scale is None else 'both'} given")
+        rope, groups = kpe_cache.shape[-1], (*ckv_cache.shape[:2], ckv_cache.shape[-1] // 128)
+        if rope and kpe_scale is None:
+            fail("kpe_scale is None, must be the scale of kpe_cache, which has 8 bits")
+        if ckv_scale_arr is not None and ckv_scale_arr.shape != groups:
+            fail(f"Invalid shape of ckv_scale_arr: {tuple(ckv_scale_arr.shape)}, must be {groups}, a scale for every 128 columns of ckv_cache")
+        if ckv_scale_arr is not None and (rope or self._rank != 512):
+            fail(f"kpe_cache has {rope} columns and ckv_cache {self._rank}, must be 0 and must be 512 with ckv_scale_arr: others come with one ckv_scale for all")
+        if ckv_scale_arr is not None:
+            return (q_nope, q_pe), (ckv_cache, ckv_scale_arr), None
+        self._scale.fill_(ckv_scale)
+        one = ckv_cache.as_strided((*ckv_cache.shape[:2], self._rank + rope), ckv_cache.stride()) if _one_tensor(ckv_cache, kpe_cache) else None
+        factor = kpe_scale / ckv_scale if one is not None and rope else kpe_scale
+        q = q_nope, q_pe * factor if rope and not (one is not None and factor == 1) else q_pe
+        if one is not None:
+            return q, one, self._scale
+        if self._kpe is None or self._kpe.shape != kpe_cache.shape:
+            self._kpe = torch.empty(kpe_cache.shape, dtype=torch.bfloat16, device=self._device)
+        return q, (ckv_cache, self._kpe.copy_(kpe_cache)), self._scale
 
     def _run_table(self, q_nope, q_pe, cache, out, lse, return_lse, kv_len, page_table, base_on_e):
         """A batch of one query token a request over a table of pages: (out, lse) or out."""

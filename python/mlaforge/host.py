@@ -7,7 +7,7 @@ import sys
 
 from .errors import MlafError
 from .library import PTR
-from .tensors import SIZES, dtype_name, fail, host_kind, is_dense, place
+from .tensors import SIZES, dtype_name, fail, host_kind, is_dense, library_of, place
 
 READ_ONLY = 1  # MLAF_MEM_READ_ONLY
 TYPES = {"<f2": "float16", "<f4": "float32", "<f8": "float64", "<i4": "int32", "<i8": "int64", "|u1": "uint8"}
@@ -81,14 +81,11 @@ class HostArray:
             raise AttributeError(f"{type(self.array).__name__} has no {name}")
         return make
 
-    def _module(self):
-        return sys.modules.get(type(self.array).__module__.split(".")[0])
-
     def _maker(self):
         """new_empty(shape, dtype=None) of the array's library, or None."""
         numpy, make = sys.modules.get("numpy"), getattr(self.array, "new_empty", None)
         if make is not None:
-            new = lambda shape, dtype: make(shape, **({} if dtype is None else {"dtype": getattr(self._module(), dtype, dtype)}))
+            new = lambda shape, dtype: make(shape, **({} if dtype is None else {"dtype": getattr(library_of(self.array), dtype, dtype)}))
         elif numpy is not None and isinstance(self.array, numpy.ndarray):
             new = lambda shape, dtype: numpy.empty(shape, dtype or self.array.dtype)
         else:

@@ -109,7 +109,7 @@ class _Recorder:
     def call_flash(self, *arguments):
         return None
 
-    def call(self, causal, q_len, mean, scale, stream, workspace, *tensors):
+    def call(self, causal, q_len, mean, scale, stream, workspace, *tensors, unsaid=None):
         memory = bytearray(ctypes.sizeof(Call))
         calls.pack(memory, 0, 0, causal, q_len, mean, scale, workspace, *tensors)
         self.made = "mlaforge_decode", bytes(memory), dict(alloc_at=np.int64(calls.ALLOC_AT))
@@ -142,7 +142,7 @@ def _call(entry, inputs, outputs, aliases, **named):
     places, filled = _places(filled)
     names = list(given)
     arrays = [_long(x) if kinds[name][1] == "int64" and x.dtype == jnp.int32 else x for name, x in given.items()]
-    call = jax.ffi.ffi_call(target, [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in outputs.values()],
+    call = jax.ffi.ffi_call(target, [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in outputs.values()], vmap_method="sequential",
                             input_output_aliases={names.index(source): list(outputs).index(out) for out, source in aliases.items()})
     return call(*arrays, **attributes, args=filled, places=places)
 

@@ -107,7 +107,7 @@ def _cache_format(word):
     return known[word], known[word].operations["mla_decode"] - 1
 
 
-class Layer:
+class Layer(numbered.Numbered):
     """weights: tensors by their names in a checkpoint ("model.layers.3.self_attn.q_a_proj.weight": what stands before the last two words
     does not matter). q_b_proj, kv_b_proj and o_proj may be whole or this rank's; `heads` counts the whole model's. cos_sin_cache: a row a
     position, P/2 cosines and P/2 sines, float32 or of the weights' type. scale: of the softmax, positive, with

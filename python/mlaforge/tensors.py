@@ -173,11 +173,16 @@ def contiguous(tensor):
     return tensor if is_dense(tensor) or not hasattr(tensor, "contiguous") else tensor.contiguous()
 
 
+def library_of(tensor):
+    """The module that tensors of this kind are of. Their class may be the caller's own."""
+    own = next((c for c in type(tensor).__mro__ if "new_empty" in vars(c)), type(tensor))
+    return sys.modules.get(own.__module__.split(".")[0])
+
+
 def empty(ctx, like, shape, dtype):
     """A new tensor of the same library: dtype is a name, or None for that of `like`. A Buffer where the library makes none."""
     if not hasattr(like, "new_empty"):
         return Buffer(ctx, shape, dtype or dtype_name(like))
     if dtype is None:
         return like.new_empty(shape)
-    module = sys.modules.get(type(like).__module__.split(".")[0])
-    return like.new_empty(shape, dtype=getattr(module, dtype, dtype))
+    return like.new_empty(shape, dtype=getattr(library_of(like), dtype, dtype))

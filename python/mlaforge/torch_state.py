@@ -55,7 +55,15 @@ def _mode():
     torch = sys.modules.get("torch")
     if not hasattr(torch, "compiler") or not hasattr(torch.compiler, "is_compiling"):
         return None
-    return TRACES if torch.compiler.is_compiling() else RECORDS if torch.is_grad_enabled() else None
+    return TRACES if torch.compiler.is_compiling() or _is_seen(torch) else RECORDS if torch.is_grad_enabled() else None
+
+
+def _is_seen(torch):
+    """True while something of PyTorch's would see an operator, and not what a plain call does: a dispatch mode (fake tensors, make_fx), a transform of
+    torch.func, a tracer of TorchScript."""
+    inner = getattr(torch, "_C", None)
+    asked = (inner, "_len_torch_dispatch_stack"), (getattr(inner, "_functorch", None), "peek_interpreter_stack"), (inner, "_get_tracing_state")
+    return any(getattr(of, name)() for of, name in asked if hasattr(of, name))
 
 
 def mode():
@@ -74,9 +82,12 @@ def traced(function, args, named):
 
 def gradient_wanted(named):
     """The error's text for the first of these arguments, or members of pairs, that requires a gradient; None: there is none."""
+    torch, wants = sys.modules["torch"], lambda tensor: getattr(tensor, "requires_grad", False)
+    if not torch.compiler.is_compiling() and torch.autograd.forward_ad._current_level >= 0:  # tangents are made: torch.func.jvp
+        wants = lambda tensor: torch.is_tensor(tensor) and (tensor.requires_grad or torch.autograd.forward_ad.unpack_dual(tensor).tangent is not None)
     for name, value in named.items():
         for tensor in value if isinstance(value, (tuple, list)) else (value,):
-            if getattr(tensor, "requires_grad", False):
+            if wants(tensor):
                 return f"{name} requires a gradient, and kernels here have no backward pass: call under torch.no_grad(), or hand over {name}.detach()"
     return None
 

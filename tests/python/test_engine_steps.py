@@ -1,5 +1,6 @@
 """An engine's step as calls of layers, and transformers' paged cache as such a step, without an engine."""
 import importlib.util
+import math
 import sys
 import types
 import unittest
@@ -124,6 +125,16 @@ class Steps(unittest.TestCase):
         self.assertEqual(table.of([blocks], torch.device("cpu")).tolist(), [[5, 6]])
 
 
+class Cache(types.SimpleNamespace):
+    """transformers' lists: keys' half rows, of two layers, in blocks of 16."""
+
+    def extend_read_and_write_indices(self, request, past, new, read, write):
+        blocks = self.cache_allocators["full_attention"].block_table[request]
+        write[0].extend(blocks[at // 4] * 16 + at % 4 for at in range(past, past + new))
+        if read is not None:
+            read[0].extend(range(past + new))
+
+
 @unittest.skipIf(torch is None, "PyTorch is not installed")
 class PagedCache(unittest.TestCase):
     """A batch of transformers' continuous batching: pages of 4 tokens, two layers."""
@@ -139,11 +150,11 @@ class PagedCache(unittest.TestCase):
             sys.modules.pop("transformers") if before is None else sys.modules.update(transformers=before)
 
     def cache(self, blocks):
-        allocator = types.SimpleNamespace(layer_indices=[0, 2], block_table=blocks)
-        return types.SimpleNamespace(cache_allocators={"full_attention": allocator}, dtype=torch.bfloat16, cache_tensor=torch.zeros(12 * 2 * 4 * 6 * 2, dtype=torch.uint8))
+        allocator = types.SimpleNamespace(layer_indices=[0, 2], block_table=blocks, block_physical_stride=16)
+        return Cache(cache_allocators={"full_attention": allocator}, dtype=torch.bfloat16, cache_tensor=torch.zeros(12 * 2 * 4 * 6 * 2, dtype=torch.uint8))
 
-    def step(self, requests, q_lens=(1,), most=64):
-        """requests: (blocks, cached, new). Returns the step, its layer and what transformers would hand over as slots."""
+    def step(self, requests, q_lens=(1,), most=64, padding=0):
+        """requests: (blocks, cached, new). Returns the step, its layer and what transformers would hand over: half rows of keys, in blocks of 16."""
         blocks, layer, written = {str(i): list(b) for i, (b, _, _) in enumerate(requests)}, Layer(), [[]]
         of = self.module.Blocks(self.cache(blocks), 4, 6)
         of.extend("0", 0, 1, None, [[]])  # a batch before this one
@@ -151,17 +162,58 @@ class PagedCache(unittest.TestCase):
             of.extend(str(i), cached, new, [[]], written)
         runner = types.SimpleNamespace(options=dict(q_lens=q_lens), most=most)
         ends = torch.tensor([0, *(c + n for _, c, n in requests)], dtype=torch.int32).cumsum(0, dtype=torch.int32)
-        self.assertEqual(of.most(), (len(requests), max(c + n for _, c, n in requests)))
-        return of.step(runner, layer, torch.arange(len(written[0]))[None], [torch.tensor(written[0])], {"full_attention": ends}), layer, written[0]
+        self.assertEqual(of.most({}), (len(requests), max(c + n for _, c, n in requests)))
+        named = dict(write_index=[torch.tensor(written[0] + [32] * padding)], cu_seq_lens_k={"full_attention": torch.cat([ends, ends[-1:].expand(padding)])})
+        return of.step(runner, layer, torch.arange(len(written[0]) + padding)[None], named), layer, written[0]
 
     def test_slots_and_pages_are_of_requests_blocks(self):
         step, layer, slots = self.step([((3, 7), 5, 1), ((2,), 2, 1), ((9, 1, 4), 4, 5)])
-        self.assertEqual(slots, [29, 10, 4, 5, 6, 7, 16])
+        self.assertEqual(slots, [113, 34, 16, 17, 18, 19, 64])
         decode, prefill = step.calls
         self.assertEqual((decode.named["seq_lens"].tolist(), decode.named["q_len"], decode.named["kv_len"], decode.tokens), ([6, 3], 1, 6, slice(0, 2)))
         self.assertEqual([row[:n] for row, n in zip(decode.named["block_table"].tolist(), (2, 1))], [[3, 7], [2]])
         self.assertEqual((prefill.named["block_table"].tolist(), prefill.tokens, layer.schedules), ([[9, 1, 4]], slice(2, 7), [([5], [4])]))
         self.assertEqual([x.tolist() for x in prefill.args], [[2, 3, 4, 5, 6], [4, 5, 6, 7, 16]])
+
+    def test_padding_of_a_step_is_left_out(self):
+        step, layer, _ = self.step([((3, 7), 5, 1), ((9, 1, 4), 4, 5)], padding=3)
+        self.assertEqual(([call.tokens for call in step.calls], [x.tolist() for x in step.calls[1].args]), ([slice(0, 1), slice(1, 6)], [[1, 2, 3, 4, 5], [4, 5, 6, 7, 16]]))
+        out = torch.full((9, 2), math.nan)
+        step.run(layer, torch.ones(9, 2), None, out)
+        self.assertEqual(out[:, 0].tolist(), [2.0] * 6 + [0.0] * 3)
+
+    def test_a_recorded_step_reads_tensors_alone(self):
+        """Replays see what transformers writes to its tensors behind the recording: requests that end, others' blocks, fewer of them."""
+        blocks, layer = {"a": [3, 7], "b": [2]}, Layer()
+        of = self.module.Blocks(self.cache(blocks), 4, 6)
+        io = types.SimpleNamespace(num_q_tokens=4, max_length_k={"full_attention": 6})
+        self.assertEqual((of.key(io), of.longest), ((4, 3), 6))
+        table, positions, ends = torch.full((1, 4, 3), -1, dtype=torch.int32), torch.zeros(1, 4, dtype=torch.int32), torch.zeros(5, dtype=torch.int32)
+        named = dict(block_table=table, write_index=[torch.zeros(4)], cu_seq_lens_k={"full_attention": ends})
+        self.assertEqual(of.most(named), (4, 6))
+
+        def numbers(requests):
+            table.fill_(-1), positions.zero_(), ends.zero_()
+            for i, (name, past) in enumerate(requests):
+                of.fill(name, past, 1, table[:, i])
+                positions[0, i], ends[i + 1:] = past, ends[i] + past + 1
+            call, = of.step(types.SimpleNamespace(), layer, positions, named).calls
+            self.assertEqual((call.kind, call.named["q_len"], call.named["kv_len"]), ("decode", 1, 6))
+            return call.named["block_table"].tolist(), call.named["seq_lens"].tolist(), call.args[1].tolist()
+        none = [-1, -1, -1]
+        self.assertEqual(numbers([("a", 5), ("b", 2)]), ([[3, 7, -1], [2, -1, -1], none, none], [6, 3, 0, 0], [29, 10, -1, -1]))
+        blocks["b"].append(5)
+        blocks["c"] = [9]
+        del blocks["a"]
+        self.assertEqual(numbers([("b", 4), ("c", 0)]), ([[2, 5, -1], [9, -1, -1], none, none], [5, 1, 0, 0], [20, 36, -1, -1]))
+        self.assertEqual(set(of.known), {"b", "c"})
+
+    def test_tokens_of_the_step_before_are_carried_over(self):
+        pair = lambda **positions: types.SimpleNamespace(host_io=types.SimpleNamespace(req_id_to_new_token_position=positions))
+        io = types.SimpleNamespace(io_pairs=[pair(a=0, c=2, d=9), pair(b=0, c=1, a=2)], current_pair=0, max_batch_tokens=12)
+        self.assertEqual(self.module.carried(io).tolist(), [2, -1, 1] + [-1] * 9)
+        io.io_pairs[1] = pair()
+        self.assertEqual(self.module.carried(io).tolist(), [-1] * 12)
 
     def test_nothing_is_listed_that_is_read(self):
         of, read = self.module.Blocks(self.cache({"a": [1, 2]}), 4, 6), [[]]

@@ -1,8 +1,12 @@
 """JAX's calls over the emulator, under jit, against double precision. Skips only where jax, or a C++ compiler for its handlers, is missing."""
+import importlib.util
 import math
 import os
 import shutil
+import sys
+import types
 import unittest
+import unittest.mock
 
 try:
     import jax
@@ -12,9 +16,29 @@ except ImportError:
     jax = None
 
 import mlaforge
+from buffers import EmulatorTest
 
 H, R, P, N, V, PAGE = 4, 64, 32, 32, 32, 16
 SCALE = 0.1
+BYTES = {"bfloat16": 2, "float32": 4, "int32": 4}
+
+
+class WithoutJax(EmulatorTest):
+    """A call is traced, with stand-ins for jax and numpy: this runs where neither is installed."""
+
+    def test_a_decode_is_recorded(self):
+        jnp = types.SimpleNamespace(**{name: name for name in BYTES})
+        stubs = {"jax": types.SimpleNamespace(numpy=jnp), "jax.numpy": jnp, "numpy": types.SimpleNamespace(dtype=lambda name: types.SimpleNamespace(itemsize=BYTES[name]), int64=int)}
+        with unittest.mock.patch.dict(sys.modules, stubs):
+            spec = importlib.util.find_spec("mlaforge.jax")
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            shapes = dict(q=((2, 1, H, R + P), "bfloat16"), k_cache=((4, PAGE, 1, R + P), "bfloat16"), block_table=((2, 2), "int32"), cache_seqlens=((2,), "int32"),
+                          out=((2, 1, H, R), "bfloat16"), lse=((2, 1, H), "float32"))
+            recorder = module._Recorder(self.ctx)
+            module._flash_dense(**{name: module._Stand(self.ctx, i, *kind) for i, (name, kind) in enumerate(shapes.items())}, head_dim_v=R, softmax_scale=SCALE, causal=False,
+                                mean_kv_len=None, ctx=recorder)
+        self.assertEqual(recorder.made[0], "mlaforge_decode")
 
 
 @unittest.skipIf(jax is None or not (os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")), "jax or a C++ compiler is not installed")
@@ -39,6 +63,12 @@ class Calls(unittest.TestCase):
     def close(self, got, want, most=5e-3):
         got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
         self.assertLess(np.linalg.norm(got - want) / np.linalg.norm(want), most)
+
+    def test_vmap_maps_one_call_after_another(self):
+        q, cache = self.new(3, 2, 1, H, R + P), self.new(4, PAGE, 1, R + P)
+        table, lens = jnp.asarray([[0, 2], [3, 1]], jnp.int32), jnp.asarray([5, 30], jnp.int32)
+        call = lambda x: self.ours.flash_mla_with_kvcache(x, cache, table, lens, R, SCALE)[0]
+        self.assertTrue(np.array_equal(np.asarray(jax.vmap(call)(q), np.float32), np.stack([np.asarray(call(x), np.float32) for x in q])))
 
     def test_decode_under_jit(self):
         q, cache = self.new(3, 2, H, R + P), self.new(12, PAGE, 1, R + P)

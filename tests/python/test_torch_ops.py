@@ -1,7 +1,9 @@
 """Every entry point as an operator of PyTorch, over the emulator: opcheck, torch.compile, torch.export, gradients. Skips only where torch is missing."""
+import copy
 import gc
 import inspect
 import os
+import pickle
 import subprocess
 import sys
 import types
@@ -359,6 +361,52 @@ class Operators(Entries):
         q, cache = torch.zeros(1, 1, 2, 96, dtype=torch.bfloat16), torch.zeros(2, 16, 1, 96, dtype=torch.float8_e5m2)
         with self.assertRaisesRegex(mlaforge.MlafError, "k_cache is float8_e5m2, must be bfloat16"):
             mlaforge.flash_mla_with_kvcache(q, cache, torch.zeros(1, 1, dtype=torch.int32), torch.ones(1, dtype=torch.int32), 64, ctx=self.ctx)
+
+    def test_what_watches_operators_sees_one(self):
+        """A plain call under them would leave its output out of what they record, or read memory that fake tensors do not have."""
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        from torch.fx.experimental.proxy_tensor import make_fx
+        q, decode = self.decode()
+        alone = lambda x: decode(x)[0]
+        with torch.no_grad():
+            other, want = q.flip(-1), alone(q.flip(-1))
+            self.assertTrue(torch.equal(make_fx(alone)(q)(other), want))
+            self.assertTrue(torch.equal(torch.jit.trace(alone, (q,), check_trace=False)(other), want))
+            with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+                self.assertEqual(alone(mode.from_tensor(q)).shape, want.shape)
+
+    def test_a_tangent_is_refused_like_a_gradient(self):
+        q, decode = self.decode()
+        with self.assertRaisesRegex(RuntimeError, "q requires a gradient"):
+            torch.func.jvp(lambda x: decode(x)[0], (q,), (q,))
+        with torch.autograd.forward_ad.dual_level(), self.assertRaisesRegex(mlaforge.MlafError, "q requires a gradient"):
+            decode(torch.autograd.forward_ad.make_dual(q, q))
+
+    def test_a_tensor_without_memory_is_named(self):
+        q, decode = self.decode()
+        with torch.no_grad(), self.assertRaisesRegex(mlaforge.MlafError, "q is on the meta device, which has no memory"):
+            decode(q.to("meta"))
+
+    def test_a_class_of_tensors_of_the_caller_s(self):
+        class Own(torch.Tensor):
+            pass
+        q, decode = self.decode()
+        self.assertTrue(torch.equal(decode(q.as_subclass(Own))[0].as_subclass(torch.Tensor), decode(q)[0]))
+
+    def test_a_layer_is_neither_copied_nor_pickled(self):
+        self.random = torch.Generator().manual_seed(8)
+        layer = next(c.__self__ for c, _ in self.calls() if getattr(c, "__qualname__", "") == "Layer.forward")
+        for thing in (layer, self.ctx, self.ctx.with_batch_invariance()):
+            for make in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, f"mlaforge.{type(thing).__name__} holds addresses of this process"):
+                    make(thing)
+
+    def test_errors_are_pickled_and_those_of_arguments_are_value_errors(self):
+        for status, kind in (("MLAF_E_ARG", ValueError), ("MLAF_E_IO", RuntimeError)):
+            why = pickle.loads(pickle.dumps(mlaforge.MlafError(status, "x is 1")))
+            self.assertIsInstance(why, mlaforge.MlafError)
+            self.assertEqual((why.status, why.detail, str(why), isinstance(why, ValueError)), (status, "x is 1", f"{status}: x is 1", kind is ValueError))
+            self.assertIsInstance(why, kind)
 
     def test_a_layer_that_is_gone_is_said(self):
         self.random = torch.Generator().manual_seed(8)

@@ -480,7 +480,7 @@ class Wrappers(unittest.TestCase):
             code = f"import mlaforge\ntry:\n    mlaforge.Context({arguments})\nexcept Exception as why:\n    print(type(why).__name__)"
             done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
             self.assertEqual(done.stderr, "", arguments)
-            self.assertIn(done.stdout.strip(), ("ValueError", "TypeError", "MlafError"))
+            self.assertIn(done.stdout.strip(), ("ValueError", "TypeError", "MlafError", "ArgumentError"))
         code = "import mlaforge; mlaforge.Context()"
         env = {**os.environ, "MLAF_LIBRARY": "/nonexistent"}
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)

@@ -1,14 +1,16 @@
 """transformers with patched and with stock models: logits and generate() against double precision. Called by tools/engines.sh."""
 import copy
 import sys
+import threading
 import time
+import types
 
 import torch
 import transformers
 
 import mlaforge
 import tiny
-from mlaforge.engines import transformers as ours, transformers_graphs
+from mlaforge.engines import transformers as ours, transformers_batching, transformers_graphs
 
 PATCH = dict(page_size=16, kv_len=(64, 64), q_lens=(1, 4), prefill_tokens=16, positions=256)
 ROWS = []
@@ -77,7 +79,7 @@ def modes(kind, stock, mine, judge):
         generate(f"{kind}: {name}", stock, mine, judge, x, m, **how)
 
 
-def batching(stock, mine, judge):
+def batching(stock, mine, judge, title="generate_batch", **more):
     """generate_batch: requests of many lengths that come and go, over transformers' paged cache. Stock's fails on such models, so its error is generate()'s."""
     random = torch.Generator().manual_seed(3)
     prompts = [torch.randint(1, 90, (n,), generator=random).tolist() for n in (5, 37, 1, 80, 12)]
@@ -92,14 +94,50 @@ def batching(stock, mine, judge):
                                      ("sampled, 3 texts a prompt", 1, dict(do_sample=True, num_return_sequences=3), dict(num_blocks=60))):
         calls, start = sum(mine.mlaforge.calls.values()), time.time()
         asked = transformers.GenerationConfig(**{**greedy, **how})
-        made = list(mine.generate_batch(prompts * times, asked, transformers.ContinuousBatchingConfig(return_logprobs=True, **config)).values())
+        made = list(mine.generate_batch(prompts * times, asked, transformers.ContinuousBatchingConfig(return_logprobs=True, **config, **more)).values())
         calls = sum(mine.mlaforge.calls.values()) - calls
         whole = len(made) == len(prompts) * times * how.get("num_return_sequences", 1) and not any(x.error for x in made)
         texts = [(x.prompt_ids, x.generated_tokens, x.logprobs) for x in made if not x.error]
         error = tiny.rms([e for text in texts for e in judge.errors(*text)])
         worst = 0.0 if how else max((r for prompt, text, _ in texts for r in judge.regret(prompt, text)), default=9.0)
-        row(f"generate_batch: {name}", whole and calls > 0 and error <= bound and worst <= tiny.REGRET,
+        row(f"{title}: {name}", whole and calls > 0 and error <= bound and worst <= tiny.REGRET,
             f"error of log p {error:.4f}, bound {bound:.4f}, " + (f"worst regret {worst:.3f}, " if not how else "") + f"{len(texts)} texts; {calls} calls, {time.time() - start:.0f} s")
+
+
+def recorded_batching(stock, judge):
+    """generate_batch with recorded steps, without CUDA: what is recorded runs again, over the tensors that steps write to."""
+    from transformers.generation.continuous_batching import model_runner
+    replays, runner = [], model_runner.ModelRunner
+
+    def capture(self, forward, stream, *args):
+        forward(*args)
+
+        def replay():
+            replays.append(args[1]["input_ids"].shape[1])
+            forward(*args)
+        self.inputs_and_outputs.set_graph(types.SimpleNamespace(replay=replay, reset=lambda: None))
+    before = runner._capture_graph, model_runner.get_memory_pools, transformers_batching.RECORDED
+    runner._capture_graph, model_runner.get_memory_pools, transformers_batching.RECORDED = capture, lambda: (None, None), ("cpu",)
+    mine = ours.patch(copy.deepcopy(stock), **PATCH, graphs=True)
+    try:
+        batching(stock, mine, judge, "recorded batches", use_async_batching=False)
+    finally:
+        runner._capture_graph, model_runner.get_memory_pools, transformers_batching.RECORDED = before
+    row("recorded batches: replays", len(replays) >= 20 and len(set(replays)) > 1, f"{len(replays)} steps of {sorted(set(replays))} requests were replayed")
+    ours.unpatch(mine)
+
+
+def threads(mine):
+    """Threads that generate at once get the text that each gets alone."""
+    ids = torch.randint(1, 90, (4, 1, 12), generator=torch.Generator().manual_seed(4))
+    alone, made = [mine.generate(x, max_new_tokens=8, do_sample=False).tolist() for x in ids], {}
+    some = [threading.Thread(target=lambda i=i: made.update({i: mine.generate(ids[i], max_new_tokens=8, do_sample=False).tolist()})) for i in range(len(ids))]
+    for thread in some:
+        thread.start()
+    for thread in some:
+        thread.join()
+    same = sum(made.get(i) == text for i, text in enumerate(alone))
+    row("threads", same == len(alone), f"{same} of {len(alone)} texts as alone")
 
 
 def compiled(stock, mine, judge):
@@ -150,7 +188,9 @@ def refusals(mine, ids):
     refused("too many positions", "must be at most 256", lambda: mine(ids[:, :1].expand(1, 300)))
     refused("packed sequences", "packed sequences", lambda: mine(ids[:, :6], position_ids=torch.tensor([[0, 1, 2, 0, 1, 2]]), use_cache=False))
     graphs = transformers.ContinuousBatchingConfig(use_cuda_graph=True)
-    refused("recorded continuous batches", "use_cuda_graph of continuous batching", lambda: mine.generate_batch([[1]], continuous_batching_config=graphs))
+    refused("recorded batches without a GPU", "steps are recorded on cuda", lambda: mine.generate_batch([[1]], continuous_batching_config=graphs))
+    graphs = transformers.ContinuousBatchingConfig(use_cuda_graph=(True, True))
+    refused("recorded prefills", "use_cuda_graph of continuous batching", lambda: mine.generate_batch([[1]], continuous_batching_config=graphs))
     with torch.enable_grad():
         refused("gradients", "hidden requires a gradient", lambda: mine(ids, use_cache=False))
 
@@ -186,7 +226,9 @@ def main():
         if kind == "dense":
             refusals(mine, torch.randint(1, 90, (1, 12)))
             refused_patches(stock, torch.randint(1, 90, (1, 12)))
+            threads(mine)
             batching(stock, mine, tiny.Judge(exact))
+            recorded_batching(stock, tiny.Judge(exact))
             compiled(stock, mine, tiny.Judge(exact))
             graphs(stock, tiny.Judge(exact))
         ours.unpatch(mine)

@@ -48,14 +48,14 @@ class Call:
 
 
 class Step:
-    """Calls of each layer. keep: those of the rows of hidden states that are no padding; None: all."""
+    """Calls of each layer. keep: those of the rows of hidden states that are no padding; None: all, or with `padded` the first ones."""
 
-    def __init__(self, calls, keep=None):
-        self.calls, self.keep = calls, keep
+    def __init__(self, calls, keep=None, padded=False):
+        self.calls, self.keep, self.padded = calls, keep, padded or keep is not None
 
     def run(self, layer, hidden, rows, out):
         """Writes a layer's output to out, which is 0 where tokens are padding."""
-        if self.keep is not None:
+        if self.padded:
             out.zero_()
         for call in self.calls:
             if self.keep is None:
@@ -63,6 +63,15 @@ class Step:
             else:
                 at = self.keep[call.tokens]
                 out.index_copy_(0, at, call(layer, hidden.index_select(0, at), rows))
+
+
+def recorded(layer, positions, table, lens, tokens, kv_len, page, new=None):
+    """The decode of `tokens` new tokens a request as a step that may be recorded: it depends on tensors alone, positions [B tokens], table [B, pages] and
+    lens [B], which count the new tokens. new [B, tokens]: those that are no padding; None: those of requests that have a length."""
+    at = lens[:, None] + torch.arange(-tokens, 0, device=lens.device)
+    slots = table.gather(1, (at.clamp_min(0) // page).long()).long() * page + at % page
+    slots = slots.where(lens[:, None] > 0 if new is None else new, -1)
+    return Step([Call(layer, slice(None), positions, slots.view(-1), table, lens=lens, q_len=tokens, kv_len=kv_len)])
 
 
 def calls(layer, news, totals, kinds, positions, slots, table, lens, most):

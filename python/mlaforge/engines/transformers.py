@@ -5,6 +5,8 @@
 
 Attention modules keep their weights, which mlaforge reads where they lie: patch after the model is on its device, and again after it was moved."""
 import functools
+import threading
+import weakref
 
 from mlaforge.errors import needs
 
@@ -42,8 +44,13 @@ AttentionInterface.register(NAME, _no_attention)
 AttentionMaskInterface.register(NAME, _mask)
 
 
+class Now(threading.local):
+    """A thread's forward: its step, and the step that is being recorded."""
+    step = fixed = None
+
+
 class Runner:
-    """Shared by all layers of a model: the table of rotations, the step that is under way, layers' options, and calls so far."""
+    """Shared by all layers of a model: the table of rotations, the steps that are under way, layers' options, and calls so far."""
 
     def __init__(self, model, modules, page, positions, options):
         config = model.config.get_text_config()
@@ -54,7 +61,8 @@ class Runner:
         angles = torch.arange(self.positions, dtype=torch.float64, device=rope.inv_freq.device)[:, None] * rope.inv_freq.double()
         self.table = (torch.cat((angles.cos(), angles.sin()), 1) * rope.attention_scaling).float()
         self.most, self.most_q, self.columns = options["prefill_tokens"], max(options["q_lens"]), modules[0].kv_lora_rank + modules[0].qk_rope_head_dim
-        self.fixed, self.graphs, self.calls = None, None, {"decode": 0, "prefill": 0}  # fixed: the step of a forward that is being recorded
+        self.recorded = weakref.WeakSet()  # inputs of continuous batching, which hold its graphs
+        self.now, self.graphs, self.calls = Now(), None, {"decode": 0, "prefill": 0}
         try:
             for module in modules:
                 self.add(module, config)
@@ -82,6 +90,8 @@ class Runner:
     def close(self):
         if torch.cuda.is_available():
             torch.cuda.synchronize()
+        for inputs in self.recorded:  # graphs hold addresses of layers
+            inputs.graphs = type(inputs.graphs)()
         for module in self.modules:
             if hasattr(module, "_mlaforge_layer"):
                 module._mlaforge_layer.close()
@@ -100,15 +110,11 @@ class Runner:
         if batch > self.options["batch"] or not hasattr(self.modules[0], "_mlaforge_layer"):
             self.make(batch)
 
-    def padded(self, *of):
-        """The step of requests side by side (steps.padded)."""
-        return padded(self.modules[0]._mlaforge_layer, *of, self.most, self.most_q)
-
     def run(self, module, hidden, rows):
         """A layer's output of the step that is under way."""
         out = torch.empty_like(hidden, memory_format=torch.contiguous_format)
-        self.step.run(module._mlaforge_layer, hidden.flatten(0, 1), rows, out.flatten(0, 1))
-        for call in self.step.calls:
+        self.now.step.run(module._mlaforge_layer, hidden.flatten(0, 1), rows, out.flatten(0, 1))
+        for call in self.now.step.calls:
             self.calls[call.kind] += 1
         return out
 
@@ -127,8 +133,8 @@ def _packed(module, runner, hidden, cache, positions, named):
     blocks = getattr(cache, "mlaforge", None)
     refuse("the paged cache was made before patch(model): make its manager anew", blocks is None)
     if module is runner.modules[0]:
-        runner.check(*blocks.most())
-        runner.step = blocks.step(runner, module._mlaforge_layer, positions, named["write_index"], named["cu_seq_lens_k"])
+        runner.check(*blocks.most(named))
+        runner.now.step = blocks.step(runner, module._mlaforge_layer, positions, named)
     return runner.run(module, hidden, blocks.rows[module.layer_idx])
 
 
@@ -144,7 +150,7 @@ def _padded(module, runner, hidden, cache, mask, positions):
         runner.check(batch, latent.length + tokens)
     rows = latent.reserve(hidden, batch, latent.length + tokens)
     if module is runner.modules[0]:
-        runner.step = runner.fixed or runner.padded(rows, (batch, tokens), latent.length, mask, positions)
+        runner.now.step = runner.now.fixed or padded(module._mlaforge_layer, rows, (batch, tokens), latent.length, mask, positions, runner.most, runner.most_q)
     out = runner.run(module, hidden, rows)
     latent.length += tokens
     if moving:

@@ -11,45 +11,80 @@ from mlaforge.errors import needs
 
 needs(__name__, "torch", "transformers")
 
+import torch
 from transformers import ContinuousBatchingConfig
 
 from mlaforge.engines import refuse
-from mlaforge.engines.steps import Step, Table, calls
+from mlaforge.engines.steps import Step, Table, calls, recorded
 
 NO_MASK = "paged|mlaforge-flash"  # a name of an attention implementation that transformers makes no mask for, and leaves as it is
+RECORDED = ("cuda",)  # devices whose decode steps can be recorded
 
 
 class Blocks:
-    """A paged cache's rows and requests' blocks. It stands where transformers lists the rows that a step writes and reads, one by one on the host: here
-    lists are of the slots of new tokens alone, and what is read is a block table, which goes to the device where it changed."""
+    """A paged cache's rows, pages at the distance of transformers' blocks, and the requests of a step. transformers lists the rows that a step writes and
+    reads, one by one on the host: here those that it writes alone, and what is read is a block table. In batches that decode and may be recorded
+    transformers makes that table, too."""
 
     def __init__(self, cache, page, columns):
         allocator, *others = cache.cache_allocators.values()
         refuse("a sliding window of continuous batching is not served", bool(others))
         self.page, self.blocks, self.batch, self.table, layers = page, allocator.block_table, None, Table(), allocator.layer_indices
+        self.stride, self.longest = allocator.block_physical_stride, 0  # of a block, in transformers' half rows; tokens of a recorded step's longest request
         rows = cache.cache_tensor.view(cache.dtype).view(-1, len(layers), page, columns)
         self.rows = {layer: rows[:, i] for i, layer in enumerate(layers)}
-        cache.extend_read_and_write_indices, cache.mlaforge = self.extend, self
+        self.list, self.known = functools.partial(type(cache).extend_read_and_write_indices, cache), {}
+        cache.extend_read_and_write_indices, cache.fill_block_table, cache.mlaforge = self.extend, self.fill, self
 
     def extend(self, request, past, new, read_index, write_index):
-        """A request of the next step, for which transformers asks: its slots go to write_index."""
+        """A request of the next step, for which transformers asks: what it writes goes to write_index, and nothing to read_index."""
         if self.batch is not write_index:
             self.batch, self.requests = write_index, []
         self.requests.append((new, past + new, self.blocks[request]))
-        for i in range(past // self.page, -(-(past + new) // self.page)):
-            first = (self.blocks[request][i] - i) * self.page  # the slot of a token is that far behind it
-            write_index[0].extend(range(first + max(past, i * self.page), first + min(past + new, (i + 1) * self.page)))
+        self.list(request, past, new, None, write_index)
 
-    def most(self):
+    def fill(self, request, past, new, table):
+        """A request's blocks in the table of a step that may be recorded, of which transformers makes three tensors at each step."""
+        blocks = self.blocks[request]
+        known, row = self.known.get(request, ((), None))
+        if known != blocks:
+            self.known = {name: kept for name, kept in self.known.items() if name in self.blocks}
+            self.known[request] = list(blocks), (row := torch.tensor(blocks, dtype=torch.int32))
+        table[0, :len(blocks)].copy_(row, non_blocking=True)
+
+    def most(self, named):
         """The step's requests, and the tokens of its longest one."""
+        if named.get("block_table") is not None:
+            return named["block_table"].shape[1], self.longest
         return len(self.requests), max(total for _, total, _ in self.requests)
 
-    def step(self, runner, layer, positions, write_index, cu_seq_lens_k):
-        """The step's calls. Nothing in here waits for the device."""
+    def key(self, io):
+        """A recorded step's facts that lie in no tensor: the number of its requests, and which plan serves their longest one."""
+        self.longest = max(io.max_length_k.values())
+        return io.num_q_tokens, (self.longest - 1).bit_length()
+
+    def step(self, runner, layer, positions, named):
+        """The step's calls. Nothing in here waits for the device, and with a table of transformers' nothing depends on the host."""
+        (ends,), (written,), table, positions = named["cu_seq_lens_k"].values(), named["write_index"], named.get("block_table"), positions.flatten().long()
+        lens = ends[1:] - ends[:-1]
+        if table is not None:
+            return recorded(layer, positions, table[0], lens, 1, self.longest, self.page)
         news, totals, blocks = (list(x) for x in zip(*self.requests))
-        (ends,), (slots,) = cu_seq_lens_k.values(), write_index
-        decodes = [new if new in runner.options["q_lens"] else 0 for new in news]
-        return Step(calls(layer, news, totals, decodes, positions.flatten().long(), slots, self.table.of(blocks, positions.device), ends[1:] - ends[:-1], runner.most))
+        tokens, decodes = sum(news), [new if new in runner.options["q_lens"] else 0 for new in news]
+        slots = (written - written // self.stride * (self.stride - self.page))[:tokens]
+        return Step(calls(layer, news, totals, decodes, positions[:tokens], slots, self.table.of(blocks, positions.device), lens[:len(news)], runner.most),
+                    padded=len(positions) > tokens)
+
+
+def carried(io):
+    """infer_carry_over_ids of transformers, which makes a tensor of a list of max_batch_tokens numbers at each step: which of the step's tokens is the last
+    step's output of so much, else -1."""
+    now, before = (io.io_pairs[i].host_io.req_id_to_new_token_position for i in (io.current_pair, 1 - io.current_pair))
+    made, found = torch.full((io.max_batch_tokens,), -1, dtype=torch.int32), [(now[request], i) for i, request in enumerate(before) if request in now]
+    if found:
+        at, outputs = torch.tensor(found).T
+        made[at] = outputs.int()
+    return made
 
 
 class Batching:
@@ -69,24 +104,42 @@ class Batching:
         finally:
             self.model.config = config
 
-    def manager(self, generation_config=None, continuous_batching_config=None, **named):
-        """transformers' manager. Its batches are neither padded nor recorded: their lengths are the host's."""
+    def manager(self, generation_config=None, continuous_batching_config=None, workload_hints=None):
+        """transformers' manager. Steps that decode are recorded where graphs are asked for; lengths of others are the host's."""
         refuse("continuous batching (generate_batch) wants transformers 5.18 and later: use generate()",  # before keys and values lay in tensors of their own
                importlib.util.find_spec("transformers.generation.continuous_batching.cache_allocators") is None)
         given = continuous_batching_config or getattr(generation_config or self.model.generation_config, "continuous_batching_config", None)
-        how = copy.copy(given or ContinuousBatchingConfig())
-        for name in ("use_cuda_graph", "varlen_compile_config", "decode_compile_config", "default_compile_level"):
-            refuse(f"{name} of continuous batching is set: padded and recorded batches are not served", bool(getattr(how, name, None)))
-        how.use_cuda_graph, how.auto_switch_to_flash, how.page_size = False, False, self.runner.page
-        how.max_batch_tokens = min(how.max_batch_tokens or self.runner.most, self.runner.most)
+        how, runner = copy.copy(given or ContinuousBatchingConfig()), self.runner
+        for name in ("varlen_compile_config", "decode_compile_config", "default_compile_level"):
+            refuse(f"{name} of continuous batching is set: compiled forwards are not served", bool(getattr(how, name, None)))
+        graphs, can = how.use_cuda_graph, self.model.device.type in RECORDED
+        refuse(f"use_cuda_graph of continuous batching is {graphs}, must be None, False, True or (False, True): steps that decode are recorded, others are not",
+               isinstance(graphs, (tuple, list)) and tuple(graphs) not in ((False, False), (False, True)))
+        graphs = graphs[1] if isinstance(graphs, (tuple, list)) else graphs
+        refuse(f"use_cuda_graph of continuous batching is set, and the model is on {self.model.device}: steps are recorded on {RECORDED[0]}", graphs and not can)
+        graphs = can and (runner.graphs is not None if graphs is None else graphs)
+        how.use_cuda_graph, how.auto_switch_to_flash, how.page_size = False, False, runner.page
+        how.max_batch_tokens = min(how.max_batch_tokens or runner.most, runner.most)
+        how.use_async_batching = graphs if how.use_async_batching is None else how.use_async_batching
         with self.latent_config():
-            made = self.plain(generation_config=generation_config, continuous_batching_config=how, **named)
+            made = self.plain(generation_config=generation_config, continuous_batching_config=how, workload_hints=workload_hints)
         if not isinstance(made._create_batch_processor, functools.partial):  # a manager that is kept comes again
             made._create_batch_processor = functools.partial(self.processor, made._create_batch_processor)
+            if graphs:  # transformers turns them off where its own attention would not serve
+                tokens = workload_hints and workload_hints.max_prompt_length + workload_hints.max_generated_length
+                wanted = how.max_blocks_per_request or tokens and tokens // runner.page + 2 or runner.positions  # with a token ahead
+                made.continuous_batching_config.max_blocks_per_request = min(wanted, runner.positions // runner.page)
+                made.continuous_batching_config.use_cuda_graph = (False, True)
         return made
 
     def processor(self, create):
         with self.latent_config():
             made = create()
-        Blocks(made.cache, self.runner.page, self.runner.columns)
+        blocks, io = Blocks(made.cache, self.runner.page, self.runner.columns), made.inputs_and_outputs
+        if hasattr(io, "io_pairs"):
+            io.infer_carry_over_ids = functools.partial(carried, io)
+        for one in [pair.device_io for pair in io.io_pairs] if hasattr(io, "io_pairs") else [io]:
+            one._get_graph_key = functools.partial(blocks.key, one)
+            self.runner.recorded.add(one)
+        made.model_runner.warmup = lambda model: None  # which graphs there are depends on lengths: each is made when it is first wanted
         return made

@@ -1,5 +1,6 @@
 """Decode steps of a patched transformers model as CUDA graphs: patch(model, graphs=True)."""
 import functools
+import threading
 import weakref
 
 from mlaforge.errors import needs
@@ -9,13 +10,14 @@ needs(__name__, "torch", "transformers")
 import torch
 
 from mlaforge.engines import refuse
+from mlaforge.engines.steps import recorded
 from mlaforge.engines.transformers_cache import LatentLayer
 
 
 def record(run):
     """(a function that repeats on the device what `run` did, what `run` returned). Nothing runs yet."""
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         made = run()
     return graph.replay, made
 
@@ -27,18 +29,24 @@ class Graphs:
     def __init__(self, model, runner):
         self.plain, self.runner = model.forward, runner
         self.key = self.replay = self.end = None
+        self.lock = threading.Lock()  # threads that generate by turns get their own text, by plain steps
         model.forward = functools.update_wrapper(functools.partial(self.forward), self.plain)  # generate() reads its signature
 
     def forward(self, input_ids=None, past_key_values=None, attention_mask=None, position_ids=None, **named):
-        key = self._key(input_ids, past_key_values, attention_mask, position_ids, named)
-        if key is None or key != self.key:
+        with self.lock:
+            key = self._key(input_ids, past_key_values, attention_mask, position_ids, named)
+            if key is not None and key == self.key:
+                return self._again(input_ids, past_key_values, attention_mask, position_ids, named)
             self.key, self.replay = key, None
-            return self.plain(input_ids=input_ids, past_key_values=past_key_values, attention_mask=attention_mask, position_ids=position_ids, **named)
+        return self.plain(input_ids=input_ids, past_key_values=past_key_values, attention_mask=attention_mask, position_ids=position_ids, **named)
+
+    def _again(self, input_ids, past_key_values, attention_mask, position_ids, named):
+        """A step like the one before."""
         layers, tokens = past_key_values.layers, input_ids.shape[1]
         past = layers[0].length
         new = None if attention_mask is None or tokens > 1 else attention_mask[:, past:past + 1]
         if self.replay is None:
-            self._prepare(past_key_values, attention_mask, input_ids, position_ids, new)
+            self._prepare(layers[0].rows, input_ids, position_ids, new)
         for held, given in ((self.ids, input_ids), (self.positions, position_ids), (self.new, new)):
             if given is not None:
                 held.copy_(given)
@@ -73,27 +81,23 @@ class Graphs:
         return (ids.shape, positions.shape, mask is None, [layer.rows.data_ptr() for layer in layers], layers[0].rows.shape,
                 id(runner.modules[0]._mlaforge_layer), named)
 
-    def _prepare(self, cache, mask, ids, positions, new):
-        """Makes the tensors that differ from step to step, and the step that is recorded."""
-        (batch, tokens), rows = ids.shape, cache.layers[0].rows
+    def _prepare(self, rows, ids, positions, new):
+        """Makes the tensors that differ from step to step."""
         self.ids, self.positions, self.new, self.end = ids.clone(), positions.clone(), None if new is None else new != 0, None
-        self.step = self.runner.padded(rows, ids.shape, cache.layers[0].length, mask, positions)
-        self.lens = self.step.calls[0].named["seq_lens"].clone()
-        ends = torch.arange(batch, device=ids.device)[:, None] * (rows.shape[0] // batch * self.runner.page)
-        self.ends = ends + torch.arange(-tokens, 0, device=ids.device)  # a slot is that far behind its request's length
+        self.table = torch.arange(rows.shape[0], device=ids.device, dtype=torch.int32).view(ids.shape[0], -1)
+        self.lens = self.table.new_empty(ids.shape[0])
 
     def _record(self, cache, named):
-        (call,), (batch, tokens) = self.step.calls, self.ids.shape
+        (batch, tokens), runner, kv_len = self.ids.shape, self.runner, cache.layers[0].length + self.ids.shape[1]
 
         def run():
             self.lens.add_(tokens if self.new is None else self.new[:, 0])
-            slots = self.ends + self.lens[:, None]
-            call.named["seq_lens"], call.args[1] = self.lens, (slots if self.new is None else slots.where(self.new, -1)).view(-1)
-            call.args[0], self.runner.fixed = self.positions.expand(batch, -1).reshape(-1).contiguous(), self.step
+            positions = self.positions.expand(batch, -1).reshape(-1).contiguous()
+            runner.now.fixed = recorded(runner.modules[0]._mlaforge_layer, positions, self.table, self.lens, tokens, kv_len, runner.page, self.new)
             try:  # without the caller's mask: the graph would read it at each replay
                 return self.plain(input_ids=self.ids, past_key_values=cache, position_ids=self.positions, **named)
             finally:
-                self.runner.fixed = None
+                runner.now.fixed = None
         try:
             self.replay, self.made = record(run)
         except RuntimeError as why:
