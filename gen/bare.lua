@@ -36,10 +36,15 @@ end
 
 local STOPS = { [QUOTE] = '["\\\n$]', [APOSTROPHE] = "['\\\n$]" }
 
+local ENDS = { [QUOTE] = '["\n$]', [APOSTROPHE] = "['\n$]" }
+
 -- Index of the last character of the literal that begins at `at`: its quote, or what stands before the line's end; and whether it
 -- is the quote.
 local function literal_end(text, at, in_template)
-  local stop, i = STOPS[byte(text, at)], at + 1
+  local quote = byte(text, at)
+  local stop, i = STOPS[quote], find(text, ENDS[quote], at + 1)
+  if i and byte(text, i) == quote and byte(text, i - 1) ~= BACKSLASH then return i, true end -- nearly all
+  i = at + 1
   while true do
     i = find(text, stop, i)
     if not i then return #text, false end
@@ -118,7 +123,8 @@ local function strip(out, text, in_template, inside)
       at = i + 1
     else
       local stop = literal_end(text, i, in_template)
-      long = long or find(sub(text, i, stop), "\n", 1, true) ~= nil
+      local line_end = find(text, "\n", i, true)
+      long = long or line_end ~= nil and line_end <= stop
       at = stop + 1
     end
   end

@@ -140,15 +140,21 @@ local VECTORS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, wa = 
   wsa = 1, wha = 1, ssa = 1, vsa = 1, kpa = 1, qa = 1, qt = 1, qr = 1, qw = 1, qm = 1, qf = 1, sv = 1,
   pr = 1, pw = 1, fl = 1 }
 
-local function operand(g, name, lines)
+-- First operands that name one of the block's, but for stores, whose first operand is read.
+local function written(lines)
+  local set = {}
+  for _, line in ipairs(lines) do
+    local name, behind = line:match("^%S+ %%%[([%w_]+)%](.?)")
+    if name and (behind == "," or behind == "") and not line:find("^ds_write") and not line:find("^global") then set[name] = true end
+  end
+  return set
+end
+
+local function operand(g, name, outputs)
   local base, index = name:match("^(%a+)(%d+)$")
   local expr = base and ARRAYS[base] and ("%s[%s]"):format(base, index) or name
   local class = (VECTORS[base or name] or name == "bad" and not g.whole) and "v" or "s"
-  local out = false
-  for _, line in ipairs(lines) do
-    local first = line:match("^%S+ ([^,]*)")
-    if first == "%[" .. name .. "]" and not line:find("^ds_write") and not line:find("^global") then out = true end
-  end
+  local out = outputs[name] or false
   return ('[%s] "%s%s"(%s)'):format(name, out and (name == "rise" and "=" or "+") or "", class, expr), out
 end
 
@@ -209,12 +215,12 @@ end
 
 local function block(g, ops, state, phase)
   local lines, count = weave.listing(ops, state, scalars(g))
-  local seen, outs, ins = {}, {}, {}
+  local seen, outs, ins, outputs = {}, {}, {}, written(lines)
   for _, line in ipairs(lines) do
     for name in line:gmatch("%%%[([%w_]+)%]") do
       if not seen[name] then
         seen[name] = true
-        local text, out = operand(g, name, lines)
+        local text, out = operand(g, name, outputs)
         local list = out and outs or ins
         list[#list + 1] = text
       end
