@@ -9,7 +9,8 @@ local engine = {}
 local MAX_OUTPUT = 8 << 20 -- bytes; a template that emits more is in a loop
 local MAX_DEPTH = 16       -- nested includes
 local STOP = {}            -- error value that ends a dry run
-local math_type, type, tostring, select, find, sub = math.type, type, tostring, select, string.find, string.sub -- a module's globals are looked up in two tables
+-- A module's globals are looked up in two tables.
+local math_type, type, tostring, select, find, sub = math.type, type, tostring, select, string.find, string.sub
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- Translation
@@ -335,7 +336,7 @@ local function add_functions(base, layers, r, run, used)
   local function check_closure(path)
     if r.opts.allowed and not r.opts.allowed[path] then error(path .. " is outside the template's closure", 3) end
   end
-  base.emit = function(v) r.write(printable(v, "emit: argument"), "\n") end
+  base.emit = function(v) r.write(type(v) == "string" and v or printable(v, "emit: argument"), "\n") end
   base.declares = function(t)
     for k, v in r.loader.sorted(t) do
       need_int("declares: " .. tostring(k), v)

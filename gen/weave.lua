@@ -84,10 +84,10 @@ local function parse(asm)
   return p
 end
 
--- The facts known at a point of the listing: who wrote a register when, which tags exist; how many LDS operations and global loads
--- began (ds, vm), which of them brings a register (brought, loaded), how many are over (arrived, landed); how many LDS
--- operations are left outstanding when there is no place for another (full). `isa` of
--- the target says how long an MFMA's result is in the making; all here are 16x16, of the same passes.
+-- The facts known at a point of the listing: who wrote a register when, which tags exist; how many LDS operations and global
+-- loads began (ds, vm), which of them brings a register (brought, loaded), how many are over (arrived, landed); how many LDS
+-- operations are left outstanding when there is no place for another (full). `isa` of the target says how long an MFMA's result
+-- is in the making; all here are 16x16, of the same passes.
 function weave.state(isa)
   local passes = isa.mfma.m16n16k16.passes
   return { clock = 0, writer = {}, ds = 0, brought = {}, arrived = 0, vm = 0, loaded = {}, landed = 0, given = {},

@@ -145,7 +145,8 @@ local function written(lines)
   local set = {}
   for _, line in ipairs(lines) do
     local name, behind = line:match("^%S+ %%%[([%w_]+)%](.?)")
-    if name and (behind == "," or behind == "") and not line:find("^ds_write") and not line:find("^global") then set[name] = true end
+    local reads = line:find("^ds_write") or line:find("^global")
+    if name and not reads and (behind == "," or behind == "") then set[name] = true end
   end
   return set
 end
