@@ -270,8 +270,7 @@ local function loads(listed)
   return n
 end
 
--- All blocks of a kernel.
-function loop.build(g)
+local function build(g)
   local _, behind = copy.tile_ops(g)
   -- Copies that may stay under way at the barrier; the instruction has 6 bits.
   local leave = g.dma and not g.ahead and g.stages == 3 and math.min(behind, 63) or 0
@@ -301,6 +300,26 @@ function loop.build(g)
     out.body = iteration_blocks(g, { qk = true, pv = true, copy = true, step = true }, leave, 2)
   end
   return out
+end
+
+-- A plan as text. Tables are told apart by their addresses, which no other one has as long as the plan is kept.
+local function text_of(g)
+  local items = {}
+  for key, value in sorted(g) do items[#items + 1] = key .. "=" .. tostring(value) end
+  return table.concat(items, " ")
+end
+
+local KEPT = 24 -- plans between two kernels of a space that differ only in what a listing knows nothing of (schedule, rescale)
+local kept, n_kept = {}, 0
+
+-- All blocks of a kernel, which nobody writes to: kernels of one plan have one listing.
+function loop.build(g)
+  local text = text_of(g)
+  if not kept[text] then
+    if n_kept == KEPT then kept, n_kept = {}, 0 end
+    kept[text], n_kept = { plan = g, code = build(g) }, n_kept + 1
+  end
+  return kept[text].code
 end
 
 return loop
