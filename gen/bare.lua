@@ -199,7 +199,7 @@ local function next_comment(text, from, at)
   end
 end
 
--- What bare.kernel() answers, from the lines alone that have a comment's mark, which takes a third of the time; nil for texts
+-- The answer of bare.kernel(), from the lines alone that have a comment's mark, which takes a third of the time; nil for texts
 -- that want every character looked at: a backslash ends a line of theirs, or ends one without its comment.
 local function strip_by_lines(text)
   if find(text, "\\\n", 1, true) or byte(text, -1) == BACKSLASH then return nil end

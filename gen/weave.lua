@@ -170,7 +170,7 @@ local function check_vm(state, p, asm)
   end
 end
 
--- Of `n` operations that began, `done` are over; all but `keep` are, then.
+-- Number of operations that are over when all but `keep` of the `n` that began are, `done` of which were before.
 local function over(n, done, keep) return math.max(done, n - keep) end
 
 local function issue(state, p)
