@@ -134,8 +134,13 @@ end
 
 -- Blank lines and indentation go. A blank line behind a backslash stays: it ends a macro.
 local function joined(out)
+  local text = table.concat(out) .. "\n"
+  if not find(text, "\\\n", 1, true) then
+    text = string.gsub(text, "\n[ \t\n]+", "\n")
+    return (string.gsub(text, "^[ \t\n]+", ""))
+  end
   local lines, n, continued = {}, 0, false
-  for line in string.gmatch(table.concat(out) .. "\n", "[ \t]*([^\n]*)\n") do
+  for line in string.gmatch(text, "[ \t]*([^\n]*)\n") do
     if line ~= "" or continued then
       n = n + 1
       lines[n] = line
@@ -216,8 +221,7 @@ local function strip_by_lines(text)
     at = next_comment(text, from, from)
   end
   add_trimmed(out, text, from, #text)
-  text = string.gsub(table.concat(out) .. "\n", "\n[ \t\n]+", "\n")
-  return (string.gsub(text, "^[ \t\n]+", ""))
+  return joined(out)
 end
 
 function bare.kernel(text)
@@ -269,9 +273,22 @@ function bare.module(text)
   return strip_lua(out, text) and text or joined(out)
 end
 
+-- Index of the line end before the next line of Lua, or of what is behind the text.
+local function next_code_line(text, at)
+  while true do
+    at = find(text, "//@", at, true)
+    if not at then return #text + 1 end
+    local i = at - 1
+    while i > 0 and find(text, "^[ \t]", i) do i = i - 1 end
+    if byte(text, i) == NEWLINE then return i end
+    at = at + 3
+  end
+end
+
 function bare.template(text)
   if tells_lines(text) then return text end
   local out, at, inside, long = {}, 1, false, false
+  local long_lines = find(text, "\\\n", 1, true) or byte(text, -1) == BACKSLASH
   while at <= #text do
     local code, last = text:match("^[ \t]*//@([^\n]*)()", at)
     local more
@@ -281,8 +298,10 @@ function bare.template(text)
       more = strip_lua(out, code)
       if #out == marked then out[marked] = nil end -- a comment alone
     else
-      last = find(text, "\n[ \t]*//@", at) or #text + 1
-      inside, more = strip(out, sub(text, at, last - 1), true, inside)
+      last = next_code_line(text, at)
+      local part = sub(text, at, last - 1)
+      if inside or long_lines or find(part, "/[/*]") then inside, more = strip(out, part, true, inside)
+      else add_trimmed(out, part, 1, #part) end -- no comment begins here, and no literal goes on behind its line
     end
     out[#out + 1] = "\n"
     long, at = long or more, last + 1

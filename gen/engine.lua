@@ -38,6 +38,8 @@ local function closing_brace(text, from)
   end
 end
 
+local well_formed = {} -- expressions that were found to be: most stand in many lines
+
 local function statement(text) return "do __write(" .. text .. ") end" end -- do: never valid inside an unfinished expression
 
 -- A line of kernel text as one Lua statement that writes it, and the line where it is written as it stands.
@@ -52,10 +54,13 @@ local function text_line(path, n, line)
     if not close then fail(path, n, "unclosed ${ (it must close on its own line)") end
     local expr = line:sub(open + 2, close - 1)
     -- Checked alone so that an expression cannot reach out of its braces ("a) (b") and to name the right culprit.
-    local ok, why = load("return " .. expr, "=expr", "t")
-    if ok then ok, why = load("return (" .. expr .. ")", "=expr", "t") end
-    if not ok or not expr:find("%S") then
-      fail(path, n, "bad expression ${%s}: %s", expr, (why or "it is empty"):gsub("^expr:%d+: ", ""))
+    if not well_formed[expr] then
+      local ok, why = load("return " .. expr, "=expr", "t")
+      if ok then ok, why = load("return (" .. expr .. ")", "=expr", "t") end
+      if not ok or not expr:find("%S") then
+        fail(path, n, "bad expression ${%s}: %s", expr, (why or "it is empty"):gsub("^expr:%d+: ", ""))
+      end
+      well_formed[expr] = true
     end
     args[#args + 1] = ("__value((%s), %q)"):format(expr, expr)
     at = close + 1
