@@ -9,6 +9,8 @@ local engine = {}
 local MAX_OUTPUT = 8 << 20 -- bytes; a template that emits more is in a loop
 local MAX_DEPTH = 16       -- nested includes
 local STOP = {}            -- error value that ends a dry run
+-- A module's globals are looked up in two tables.
+local math_type, type, tostring, select, find, sub = math.type, type, tostring, select, string.find, string.sub
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- Translation
@@ -36,7 +38,11 @@ local function closing_brace(text, from)
   end
 end
 
--- A line of kernel text as one Lua statement that writes it.
+local well_formed = {} -- expressions that were found to be: most stand in many lines
+
+local function statement(text) return "do __write(" .. text .. ") end" end -- do: never valid inside an unfinished expression
+
+-- A line of kernel text as one Lua statement that writes it, and the line where it is written as it stands.
 local function text_line(path, n, line)
   if line:find("//@", 1, true) then fail(path, n, "//@ must be the first thing on its line") end
   local args, at = {}, 1
@@ -48,16 +54,19 @@ local function text_line(path, n, line)
     if not close then fail(path, n, "unclosed ${ (it must close on its own line)") end
     local expr = line:sub(open + 2, close - 1)
     -- Checked alone so that an expression cannot reach out of its braces ("a) (b") and to name the right culprit.
-    local ok, why = load("return " .. expr, "=expr", "t")
-    if ok then ok, why = load("return (" .. expr .. ")", "=expr", "t") end
-    if not ok or not expr:find("%S") then
-      fail(path, n, "bad expression ${%s}: %s", expr, (why or "it is empty"):gsub("^expr:%d+: ", ""))
+    if not well_formed[expr] then
+      local ok, why = load("return " .. expr, "=expr", "t")
+      if ok then ok, why = load("return (" .. expr .. ")", "=expr", "t") end
+      if not ok or not expr:find("%S") then
+        fail(path, n, "bad expression ${%s}: %s", expr, (why or "it is empty"):gsub("^expr:%d+: ", ""))
+      end
+      well_formed[expr] = true
     end
     args[#args + 1] = ("__value((%s), %q)"):format(expr, expr)
     at = close + 1
   end
   args[#args + 1] = ("%q"):format(line:sub(at)):gsub('"$', '\\n"')
-  return "do __write(" .. table.concat(args, ", ") .. ") end" -- do: never valid inside an unfinished expression
+  return statement(table.concat(args, ", ")), #args == 1 and args[1] or nil
 end
 
 -- A //@ line as Lua. Long brackets could swallow following text lines unseen, so they are not allowed.
@@ -74,12 +83,23 @@ function engine.translate(path, text)
     fail(path, before + 1, "carriage return: templates use LF line ends only")
   end
   if text ~= "" and text:sub(-1) ~= "\n" then text = text .. "\n" end
-  local out, n = {}, 0
+  local out, n, first, plain = {}, 0, nil, {}
+  -- Lines that are written as they stand are one call, in the first one's place.
+  local function join()
+    if #plain > 1 then out[first] = statement('"' .. table.concat(plain) .. '"') end
+    plain = {}
+  end
   for line in text:gmatch("([^\n]*)\n") do
     n = n + 1
-    local code = line:match("^%s*//@(.*)$")
-    out[n] = code and code_line(path, n, code) or text_line(path, n, line)
+    local code, literal = line:match("^%s*//@(.*)$"), nil
+    if code then out[n] = code_line(path, n, code)
+    else out[n], literal = text_line(path, n, line) end
+    if not literal then join()
+    elseif #plain == 0 then first = n
+    else out[n] = "" end
+    plain[#plain + 1] = literal and literal:sub(2, -2)
   end
+  join()
   -- The names of the writer come in on line 1, in front of what is there, to keep the numbering.
   out[1] = "local __write, __value = ... " .. (out[1] or "")
   return table.concat(out, "\n")
@@ -110,7 +130,7 @@ end
 
 -- Text of a value that ${} or emit() may print; the error says what is wrong with any other.
 local function printable(value, what)
-  local kind = math.type(value) or type(value)
+  local kind = math_type(value) or type(value)
   if kind == "string" or kind == "integer" then return tostring(value) end
   if kind == "boolean" then return tostring(value) end
   if kind == "nil" then error(what .. " is nil", 3) end
@@ -260,20 +280,28 @@ end
 
 -- Collects output; write() is what text lines call, text() joins.
 local function collector()
-  local out, size = {}, 0
-  local function write(...)
+  local out, n, size = {}, 0, 0
+  local function write(first, ...)
+    n, size = n + 1, size + #first
+    out[n] = first
     for i = 1, select("#", ...) do
       local s = select(i, ...)
-      size = size + #s
-      out[#out + 1] = s
+      n, size = n + 1, size + #s
+      out[n] = s
     end
     if size > MAX_OUTPUT then error(("more than %d bytes of output"):format(MAX_OUTPUT), 2) end
   end
-  return write, function() return table.concat(out) end
+  return write, function()
+    local text = table.concat(out)
+    out, n = { text }, 1
+    return text
+  end
 end
 
 -- The function that ${} calls. Not a tail call: printable() counts stack levels to find the template's line.
 local function interpolate(v, expr)
+  if math_type(v) == "integer" then return tostring(v) end
+  if type(v) == "string" then return v end
   local s = printable(v, "${" .. expr .. "}")
   return s
 end
@@ -284,10 +312,27 @@ local function is_plain(text)
   return not text:find("//@", 1, true) and not text:find("${", 1, true)
 end
 
--- True if a text declares a name: a constant, a macro, a function, a struct or another type.
+-- True if `word` and blanks stand right before position `at` of a text.
+local function follows(text, at, word)
+  while find(text, "^%s", at - 1) and at > 1 do at = at - 1 end
+  return sub(text, math.max(1, at - #word), at - 1) == word
+end
+
+-- True if a text declares a name: a constant, a macro, a function, a struct or another type. Looks at the places where the name
+-- stands: a pattern that begins with a frontier would look at each character.
 local function declares_name(text, name)
-  return text:find("%f[%w_]" .. name .. "%s*[=({%[]") or text:find("#define%s+" .. name .. "%f[^%w_]")
-    or text:find("struct%s+" .. name .. "%f[^%w_]")
+  local at = 1
+  while true do
+    local first, last = find(text, name, at, true)
+    if not first then return false end
+    if not find(text, "^[%w_]", first - 1) or first == 1 then
+      if find(text, "^%s*[=({%[]", last + 1) then return true end
+    end
+    if not find(text, "^[%w_]", last + 1) and find(text, "^%s", first - 1) and first > 1 then
+      if follows(text, first - 1, "#define") or follows(text, first - 1, "struct") then return true end
+    end
+    at = last + 1
+  end
 end
 
 -- The functions of one rendering that templates see: emit, declares, needs, require, include, optional. `run(file, layers)`
@@ -296,7 +341,7 @@ local function add_functions(base, layers, r, run, used)
   local function check_closure(path)
     if r.opts.allowed and not r.opts.allowed[path] then error(path .. " is outside the template's closure", 3) end
   end
-  base.emit = function(v) r.write(printable(v, "emit: argument"), "\n") end
+  base.emit = function(v) r.write(type(v) == "string" and v or printable(v, "emit: argument"), "\n") end
   base.declares = function(t)
     for k, v in r.loader.sorted(t) do
       need_int("declares: " .. tostring(k), v)

@@ -17,18 +17,23 @@ local ceil_div = require("whole").ceil_div
 
 -- Every combination of a family's parameter values, in sorted order: { values, text }, the text as params.print would write it.
 local function product(dims)
-  local out, names = { { values = {}, text = "" } }, {}
-  for name, values in sorted(dims) do
-    local wider = {}
-    for _, point in ipairs(out) do
-      for _, value in ipairs(values) do
-        local wide = { [name] = value }
-        for _, other in ipairs(names) do wide[other] = point.values[other] end
-        wider[#wider + 1] = { values = wide, text = ("%s%s%s=%s"):format(point.text, #names > 0 and "," or "", name, value) }
-      end
+  local out, names, values = {}, {}, {}
+  for name in sorted(dims) do names[#names + 1] = name end
+  local function extend(i, text)
+    local name = names[i]
+    if not name then
+      local point = {}
+      for _, key in ipairs(names) do point[key] = values[key] end
+      out[#out + 1] = { values = point, text = text }
+      return
     end
-    out, names[#names + 1] = wider, name
+    local begin = text .. (i > 1 and "," or "") .. name .. "="
+    for _, value in ipairs(dims[name]) do
+      values[name] = value
+      extend(i + 1, begin .. value)
+    end
   end
+  extend(1, "")
   return out
 end
 

@@ -65,7 +65,7 @@ local function parse(asm)
   local name, rest = asm:match("^([%w_]+)%s*(.*)$")
   local dma = name:find("^global_load_lds") ~= nil or asm:find(" lds$") ~= nil
   local p = { name = name, kind = kind_of(name), reads = {}, writes = {}, srcc = {}, dma = dma,
-    dot = name:find("^v_dot") ~= nil } -- one dot product may add to another's at once
+    lane = name:find("^v_read") ~= nil, dot = name:find("^v_dot") ~= nil } -- one dot product may add to another's at once
   if p.kind ~= "wait" then
     for i, operand in ipairs(split_operands(rest)) do
       local list = i <= (dma and 0 or written(name, p.kind)) and p.writes or (p.kind == "mfma" and i == 4) and p.srcc or p.reads
@@ -84,57 +84,67 @@ local function parse(asm)
   return p
 end
 
--- The facts known at a point of the listing: who wrote a register when, which loads are in flight, which tags exist; how many LDS
--- operations are left outstanding when there is no place for another (full). `isa` of
--- the target says how long an MFMA's result is in the making; all here are 16x16, of the same passes.
+-- The facts known at a point of the listing: who wrote a register when, which tags exist; how many LDS operations and global
+-- loads began (ds, vm), which of them brings a register (brought, loaded), how many are over (arrived, landed); how many LDS
+-- operations are left outstanding when there is no place for another (full). `isa` of the target says how long an MFMA's result
+-- is in the making; all here are 16x16, of the same passes.
 function weave.state(isa)
   local passes = isa.mfma.m16n16k16.passes
-  return { clock = 0, writer = {}, ds = {}, vm = {}, given = {}, xdl_to_other = isa.hazard.xdl_to_valu[passes],
-    xdl_to_srcc = isa.hazard.xdl_to_other_srcc[passes], full = MAX_LGKM - 1 }
+  return { clock = 0, writer = {}, ds = 0, brought = {}, arrived = 0, vm = 0, loaded = {}, landed = 0, given = {},
+    xdl_to_other = isa.hazard.xdl_to_valu[passes], xdl_to_srcc = isa.hazard.xdl_to_other_srcc[passes], full = MAX_LGKM - 1 }
 end
 
 local SCALAR = { s = true, m = true }
 local function is_scalar(register, scalars) return SCALAR[register:sub(1, 1)] or scalars[register] end
 
--- Wait states still missing before `p` may issue.
-local function missing_states(state, p, scalars)
-  local missing = 0
-  local function want(register, states)
-    local w = state.writer[register]
-    if w then missing = math.max(missing, states - (state.clock - w.clock - 1)) end
+-- Wait states that a result of `w` in register `r` must be old before `p` may read it. accumulates: nil where it is no C operand
+-- of a matrix instruction, true where it is one's own sum.
+local function states_behind(state, w, r, p, scalars, accumulates)
+  if w.kind == "mfma" then
+    return accumulates and 0 or accumulates == false and state.xdl_to_srcc or state.xdl_to_other
+  elseif w.kind == "valu" or w.kind == "trans" then
+    if is_scalar(r, scalars) then
+      local vector = p.kind == "valu" or p.kind == "trans"
+      return p.kind == "vmem" and VALU_SGPR_TO_VMEM or vector and VALU_SGPR_TO_VALU or 0
+    elseif p.kind == "mfma" then return VALU_TO_MFMA
+    elseif w.dot and not p.dot then return DOT_TO_VALU
+    elseif w.kind == "trans" and p.kind == "valu" then return TRANS_TO_VALU
+    elseif p.lane then return VALU_TO_LANE end
+  elseif w.kind == "salu" and r == "m0" and p.dma then
+    return SALU_M0_TO_DMA
   end
-  local function source(r, accumulates)
-    local w = state.writer[r]
-    if not w then return end
-    if w.kind == "mfma" then
-      if not accumulates then want(r, accumulates == false and state.xdl_to_srcc or state.xdl_to_other) end
-    elseif w.kind == "valu" or w.kind == "trans" then
-      if is_scalar(r, scalars) then
-        local vector = p.kind == "valu" or p.kind == "trans"
-        want(r, p.kind == "vmem" and VALU_SGPR_TO_VMEM or vector and VALU_SGPR_TO_VALU or 0)
-      elseif p.kind == "mfma" then
-        want(r, VALU_TO_MFMA)
-      elseif w.dot and not p.dot then
-        want(r, DOT_TO_VALU)
-      elseif w.kind == "trans" and p.kind == "valu" then
-        want(r, TRANS_TO_VALU)
-      elseif p.name:find("^v_read") then
-        want(r, VALU_TO_LANE)
-      end
-    elseif w.kind == "salu" and r == "m0" and p.dma then
-      want(r, SALU_M0_TO_DMA)
+  return 0
+end
+
+-- Most wait states that any rule asks for.
+local function longest_of(state) return math.max(state.xdl_to_other, state.xdl_to_srcc, VALU_SGPR_TO_VMEM) end
+
+-- Wait states still missing before `p` may issue. Results older than any rule asks for are most, so their age is looked at first.
+local function missing_states(state, p, scalars)
+  local missing, writer, clock, oldest = 0, state.writer, state.clock, state.clock - longest_of(state)
+  for _, r in ipairs(p.reads) do
+    local w = writer[r]
+    if w and w.clock >= oldest then
+      local more = states_behind(state, w, r, p, scalars) - (clock - w.clock - 1)
+      if more > missing then missing = more end
     end
   end
-  for _, r in ipairs(p.reads) do source(r) end
   if p.kind == "mfma" then
     for _, r in ipairs(p.srcc) do
-      local w = state.writer[r]
-      source(r, w and w.kind == "mfma" and p.in_place and w.set == p.result)
+      local w = writer[r]
+      if w and w.clock >= oldest then
+        local more = states_behind(state, w, r, p, scalars, w.kind == "mfma" and p.in_place and w.set == p.result)
+          - (clock - w.clock - 1)
+        if more > missing then missing = more end
+      end
     end
   else
     for _, r in ipairs(p.writes) do
-      local w = state.writer[r]
-      if w and w.kind == "mfma" then want(r, state.xdl_to_other) end
+      local w = writer[r]
+      if w and w.clock >= oldest and w.kind == "mfma" then
+        local more = state.xdl_to_other - (clock - w.clock - 1)
+        if more > missing then missing = more end
+      end
     end
   end
   return missing
@@ -142,37 +152,37 @@ end
 
 -- LDS operations that may stay outstanding while `p` issues, nil when none it touches is in flight.
 local function lgkm_limit(state, p)
-  local limit
-  for i, op in ipairs(state.ds) do
-    for _, r in ipairs(p.touches) do
-      if op[r] then limit = #state.ds - i end
-    end
+  local under_way = state.ds - state.arrived
+  if under_way == 0 then return nil end
+  local brought, last = state.brought, 0
+  for _, r in ipairs(p.touches) do
+    local n = brought[r]
+    if n and n > last then last = n end
   end
-  if p.kind == "ds" and #state.ds >= MAX_LGKM and not limit then limit = state.full end
-  return limit
+  if last > state.arrived then return state.ds - last end
+  return p.kind == "ds" and under_way >= MAX_LGKM and state.full or nil
 end
 
 local function check_vm(state, p, asm)
-  for _, op in ipairs(state.vm) do
-    for _, r in ipairs(p.touches) do
-      if op[r] then error("weave: " .. asm .. ": the load of " .. r .. " is not waited for") end
-    end
+  if state.vm == state.landed then return end
+  for _, r in ipairs(p.touches) do
+    if (state.loaded[r] or 0) > state.landed then error("weave: " .. asm .. ": the load of " .. r .. " is not waited for") end
   end
 end
 
-local function drop_oldest(list, keep)
-  while #list > keep do table.remove(list, 1) end
-end
+-- Number of operations that are over when all but `keep` of the `n` that began are, `done` of which were before.
+local function over(n, done, keep) return math.max(done, n - keep) end
 
 local function issue(state, p)
-  if p.kind == "ds" or p.kind == "vmem" then
-    local set = {}
-    for _, r in ipairs(p.writes) do set[r] = true end
-    local list = p.kind == "ds" and state.ds or state.vm
-    list[#list + 1] = set
+  if p.kind == "ds" then
+    state.ds = state.ds + 1
+    for _, r in ipairs(p.writes) do state.brought[r] = state.ds end
+  elseif p.kind == "vmem" then
+    state.vm = state.vm + 1
+    for _, r in ipairs(p.writes) do state.loaded[r] = state.vm end
   elseif p.kind == "wait" then
-    if p.vmcnt then drop_oldest(state.vm, p.vmcnt) end
-    if p.lgkmcnt then drop_oldest(state.ds, p.lgkmcnt) end
+    if p.vmcnt then state.landed = over(state.vm, state.landed, p.vmcnt) end
+    if p.lgkmcnt then state.arrived = over(state.ds, state.arrived, p.lgkmcnt) end
   end
   if p.kind ~= "wait" then
     for _, r in ipairs(p.writes) do

@@ -1,21 +1,34 @@
 /* The compiler's own header, precompiled. hiprtc puts half a megabyte of declarations before every text; reading them takes clang
  * 0.26 of the 0.33 s of CPU that an empty kernel takes. For `-include NAME` clang takes NAME.pch where the working folder has
  * it, so a worker of tests makes one for each target and its options, and links it into its folder. The first text of each is
- * compiled in both ways, and so is one in 16 of the others: the answers are the same, byte for byte, or the worker ends. Where
- * anything else goes wrong (another ROCm, a text that does not compile) the compiler is asked as it always is, and so it is for
- * unoptimised code, which differs with such a header. */
+ * compiled in both ways, and so is one in 64 of the others, different ones each day: the answers are the same, byte for byte, or
+ * the worker ends. Where anything else goes wrong (another ROCm, a text that does not compile) the compiler is asked as it always
+ * is, and so it is for unoptimised code, which differs with such a header. */
 #pragma once
 
 #include <dlfcn.h>
+#include <time.h>
 
 #include "compile/rtc_text.h"
 
 #define HEADER_LINK "hiprtc_runtime.h.pch"
-enum { HEADER_SAMPLE = 16, COMGR_SOURCE = 1, COMGR_RELOCATABLE = 7, COMGR_HIP = 3, COMGR_TO_RELOCATABLE = 0xd };
+enum { HEADER_SAMPLE = 64, COMGR_SOURCE = 1, COMGR_RELOCATABLE = 7, COMGR_HIP = 3, COMGR_TO_RELOCATABLE = 0xd };
 
 typedef struct comgr {
   uint64_t handle;
 } comgr;
+
+/* Days since 1970; MEMO_HEADER_DAY names another one, to see again what a run of that day compared. */
+static long long header_day(void) {
+  const char *day = getenv("MEMO_HEADER_DAY");
+  return day ? strtoll(day, NULL, 10) : (long long)time(NULL) / (24 * 60 * 60);
+}
+
+/* True for the texts whose turn is today, by the digest that ends their file's name: every text has one in HEADER_SAMPLE days. A
+ * share that stays the same leaves the other texts out for ever. */
+static bool header_sampled(const char *path) {
+  return ((long long)strtoul(path + strlen(path) - 2, NULL, 16) + header_day()) % HEADER_SAMPLE == 0;
+}
 
 /* The functions of comgr that rocm.c has no use for, too; the worker has loaded it for all to see. */
 #define COMGR(name, ...) int (*name)(__VA_ARGS__) = (int (*)(__VA_ARGS__))(uintptr_t)dlsym(RTLD_DEFAULT, "amd_comgr_" #name)
@@ -141,7 +154,8 @@ static mlaf_status work_by_header(const char *path, bool sampled, libraries *l, 
   mlaf_text other;
   if (header_work(made ? path : fresh, l, h, f, &other) != MLAF_OK) return status;
   if (!same_code(out, &other)) {
-    fprintf(stderr, "memo-worker: a precompiled header changes the code for %s: see tests/compile/memo_header.h\n", target);
+    fprintf(stderr, "memo-worker: a precompiled header changes code for %s (MEMO_HEADER_DAY=%lld): see memo_header.h\n", target,
+            header_day());
     fflush(NULL);
     _exit(1);
   }

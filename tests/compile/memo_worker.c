@@ -112,7 +112,7 @@ static mlaf_status remember(libraries *l, const mlaf_wire_header *h, const mlaf_
   const bool rocm = h->kind == MLAF_WIRE_COMPILE && mlaf_tool_of(fields[0].data, fields[0].size) == MLAF_TOOL_ROCM;
   path_of(l, h, fields, TARGET_AND_OPTIONS, header);
   mlaf_status status = MLAF_OK;
-  if (rocm) status = work_by_header(header, strtoul(path + strlen(path) - 2, NULL, 16) % HEADER_SAMPLE == 0, l, h, fields, out);
+  if (rocm) status = work_by_header(header, header_sampled(path), l, h, fields, out);
   else status = work(l, h, fields, out);
   if (status == MLAF_OK && !out->failed && !forgets) keep(path, out);
   return status;

@@ -76,6 +76,23 @@ test("an includer that lacks a name is told which, with the header's line", func
   raises(function() render(full:gsub("STEP", "STEPS")) end, "needs STEP,")
 end)
 
+test("a name counts as declared where it stands alone, behind #define and struct or before a declaration's next sign", function()
+  local function declared(before)
+    local l = T.loader({
+      ["lib/a.h"] = '//@ needs("WORD")\n', ["x.hip.in"] = before .. '\n//@ include("lib/a.h")\n// ${symbol}\n',
+    })
+    return pcall(l.require("emit").render, "x", "", "gfx942")
+  end
+  for _, yes in ipairs({ "#define WORD", "#define  \tWORD 3", "#define WORD(x) x", "struct WORD;", "struct\nWORD;",
+    "int WORD\n= 3;", "int WORD[2];", "WORD{}", "int XWORD = 2, WORDY, WORD = 1;", "use(WORD, WORD2); int WORD = 2;" }) do
+    ok(declared(yes), "%s declares WORD", yes)
+  end
+  for _, no in ipairs({ "", "WORD", "int WORD;", "#define WORDS 3", "#define XWORD 3", "#defineWORD", "struct WORDS {};",
+    "int XWORD = 3;", "#define X WORD", "union WORD;", "WORDWORD = 3;" }) do
+    ok(not declared(no), "%s does not declare WORD", no)
+  end
+end)
+
 test("a field of Q stands in its loaders' files alone", function()
   local q, fields = loader.require("ops/mla_decode/q"), {}
   for name in loader.sorted(q.LOADERS) do

@@ -140,15 +140,22 @@ local VECTORS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, wa = 
   wsa = 1, wha = 1, ssa = 1, vsa = 1, kpa = 1, qa = 1, qt = 1, qr = 1, qw = 1, qm = 1, qf = 1, sv = 1,
   pr = 1, pw = 1, fl = 1 }
 
-local function operand(g, name, lines)
+-- First operands that name one of the block's, but for stores, whose first operand is read.
+local function written(lines)
+  local set = {}
+  for _, line in ipairs(lines) do
+    local name, behind = line:match("^%S+ %%%[([%w_]+)%](.?)")
+    local reads = line:find("^ds_write") or line:find("^global")
+    if name and not reads and (behind == "," or behind == "") then set[name] = true end
+  end
+  return set
+end
+
+local function operand(g, name, outputs)
   local base, index = name:match("^(%a+)(%d+)$")
   local expr = base and ARRAYS[base] and ("%s[%s]"):format(base, index) or name
   local class = (VECTORS[base or name] or name == "bad" and not g.whole) and "v" or "s"
-  local out = false
-  for _, line in ipairs(lines) do
-    local first = line:match("^%S+ ([^,]*)")
-    if first == "%[" .. name .. "]" and not line:find("^ds_write") and not line:find("^global") then out = true end
-  end
+  local out = outputs[name] or false
   return ('[%s] "%s%s"(%s)'):format(name, out and (name == "rise" and "=" or "+") or "", class, expr), out
 end
 
@@ -209,12 +216,12 @@ end
 
 local function block(g, ops, state, phase)
   local lines, count = weave.listing(ops, state, scalars(g))
-  local seen, outs, ins = {}, {}, {}
+  local seen, outs, ins, outputs = {}, {}, {}, written(lines)
   for _, line in ipairs(lines) do
     for name in line:gmatch("%%%[([%w_]+)%]") do
       if not seen[name] then
         seen[name] = true
-        local text, out = operand(g, name, lines)
+        local text, out = operand(g, name, outputs)
         local list = out and outs or ins
         list[#list + 1] = text
       end
@@ -263,8 +270,7 @@ local function loads(listed)
   return n
 end
 
--- All blocks of a kernel.
-function loop.build(g)
+local function build(g)
   local _, behind = copy.tile_ops(g)
   -- Copies that may stay under way at the barrier; the instruction has 6 bits.
   local leave = g.dma and not g.ahead and g.stages == 3 and math.min(behind, 63) or 0
@@ -294,6 +300,26 @@ function loop.build(g)
     out.body = iteration_blocks(g, { qk = true, pv = true, copy = true, step = true }, leave, 2)
   end
   return out
+end
+
+-- A plan as text. Tables are told apart by their addresses, which no other one has as long as the plan is kept.
+local function text_of(g)
+  local items = {}
+  for key, value in sorted(g) do items[#items + 1] = key .. "=" .. tostring(value) end
+  return table.concat(items, " ")
+end
+
+local KEPT = 24 -- plans between two kernels of a space that differ only in what a listing knows nothing of (schedule, rescale)
+local kept, n_kept = {}, 0
+
+-- All blocks of a kernel, which nobody writes to: kernels of one plan have one listing.
+function loop.build(g)
+  local text = text_of(g)
+  if not kept[text] then
+    if n_kept == KEPT then kept, n_kept = {}, 0 end
+    kept[text], n_kept = { plan = g, code = build(g) }, n_kept + 1
+  end
+  return kept[text].code
 end
 
 return loop
