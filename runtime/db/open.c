@@ -73,11 +73,15 @@ mlaf_status mlaf_db_refuse_write(const mlaf_db *db, mlaf_err *err) {
 }
 
 /* --- where --- */
-static char *home_path(void) {
-  const char *value = getenv("XDG_DATA_HOME");
-  if (value && value[0] == '/') return mlaf_format("%s/mlaforge/tuning.db", value);
-  value = getenv("HOME");
-  return mlaf_format("%s/.local/share/mlaforge/tuning.db", value && *value ? value : "/tmp");
+/* *out NULL: no memory. Without a home there is no database: in a folder of all users one could choose others' kernels. */
+static mlaf_status home_path(char **out, mlaf_err *err) {
+  const char *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+  if (xdg && xdg[0] == '/') *out = mlaf_format("%s/mlaforge/tuning.db", xdg);
+  else if (home && home[0] == '/') *out = mlaf_format("%s/.local/share/mlaforge/tuning.db", home);
+  else
+    return mlaf_fail(err, MLAF_E_IO, "no place for a tuning database: neither MLAF_DB nor HOME nor XDG_DATA_HOME names one "
+                                     "(HOME and XDG_DATA_HOME must be absolute paths); name a file with --db or MLAF_DB");
+  return MLAF_OK;
 }
 
 /* Names that SQLite would take for no file at all (":memory:", "file:...") are files here. */
@@ -93,7 +97,9 @@ static mlaf_status name_of(const char *path, char **out, mlaf_err *err) {
     return mlaf_fail(err, MLAF_E_ARG, path ? "a tuning database needs the name of a file, not ''"
                                            : "MLAF_DB is set and empty: name a tuning database with it, or unset it for the one "
                                              "in your home directory");
-  *out = value ? file_path(value) : home_path();
+  if (value) *out = file_path(value);
+  const mlaf_status st = value ? MLAF_OK : home_path(out, err);
+  if (st) return st;
   return *out ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
 }
 

@@ -311,6 +311,13 @@ TEST_OF(default_path_follows_the_environment, db_dir *d) {
   snprintf(expect, sizeof expect, "%s/.local/share/mlaforge/tuning.db", d->dir);
   assert_int_equal(mlaf_db_open(NULL, true, NULL, &db, &err), MLAF_E_IO);
   assert_has(err.text, expect);
+  static const char *const homes[] = {NULL, "", "relative"}; /* a folder of all users is none: theirs are not our choices */
+  for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
+    if (homes[i]) setenv("HOME", homes[i], 1);
+    else unsetenv("HOME");
+    assert_int_equal(mlaf_db_open(NULL, false, NULL, &db, &err), MLAF_E_IO);
+    assert_has(err.text, "neither MLAF_DB nor HOME");
+  }
 }
 
 TESTS_EACH(db_dir_setup, db_dir_teardown)
