@@ -10,6 +10,7 @@
 #include "db/db_internal.h"
 
 #define QUICK_CHECK_MAX (512 * 1024) /* bytes: below this a whole check costs about a millisecond */
+enum { SQLITE_PATH_MOST = 510 }; /* bytes of an absolute path that SQLite opens: MAX_PATHNAME of its os_unix.c, less its end */
 
 static const char fix_damaged[] =
     "save what its pages hold with: mlaforge db merge '%s' --db '%s.saved'; then put that in its place: rm -f '%s-wal' '%s-shm'; "
@@ -17,7 +18,10 @@ static const char fix_damaged[] =
 
 mlaf_status mlaf_db_fail_damaged(const char *path, const char *cause, mlaf_err *err) {
   char fix[MLAF_ERR_MAX / 2];
-  snprintf(fix, sizeof fix, fix_damaged, path, path, path, path, path, path, path, path);
+  const int n = snprintf(fix, sizeof fix, fix_damaged, path, path, path, path, path, path, path, path);
+  if (n >= (int)sizeof fix) /* of a long path the first command alone, and that whole */
+    snprintf(fix, sizeof fix, "save what its pages hold with: mlaforge db merge '%s' --db '%s.saved'; then put that in its place",
+             path, path);
   return mlaf_fail(err, MLAF_E_DB, "tuning database '%s' is damaged (%s): %s", path, cause, fix);
 }
 
@@ -56,6 +60,10 @@ mlaf_status mlaf_db_fail(mlaf_db *db, mlaf_err *err, const char *what) {
                        path, what, text, cause ? ", " : "", cause ? strerror(cause) : "",
                        cause == EFBIG ? mlaf_os_error_of(cause)->cure : "free some space");
     case SQLITE_CANTOPEN:
+      if (strlen(path) > SQLITE_PATH_MOST)
+        return mlaf_fail(err, MLAF_E_IO,
+                         "tuning database: its path has %zu bytes, and SQLite takes %d: name one that is shorter with --db; "
+                         "it begins with '%.100s'", strlen(path), SQLITE_PATH_MOST, path);
       return mlaf_fail(err, MLAF_E_IO,
                        "tuning database '%s' cannot be opened or created (%s): check that its directory exists, is "
                        "writable and has space, or name another with --db",
