@@ -24,7 +24,7 @@ typedef struct mlaf_ctx_opts {
   uint32_t struct_size;     /* sizeof(mlaf_ctx_opts), set by MLAF_CTX_OPTS_INIT */
   uint32_t flags;           /* MLAF_CTX_* */
   const char *device;       /* "auto" (default): the first GPU that works; "hip:1", "cuda"; "emu:gfx942": only by its name */
-  const char *db_path;      /* $MLAF_DB, else $XDG_DATA_HOME/mlaforge/tuning.db, else that under ~/.local/share */
+  const char *db_path;      /* $MLAF_DB, else $XDG_DATA_HOME/mlaforge/tuning.db, else that under $HOME/.local/share, else none */
   const char *cache_dir;    /* $MLAF_CACHE_DIR, else $XDG_CACHE_HOME/mlaforge, else ~/.cache/mlaforge */
   const char *gen_root;     /* a directory holding gen/ and templates/; default: the ones embedded in the library */
   const char *rocm_prefix;  /* $MLAF_ROCM, else a system ROCm, else the prefix tools/setup.sh made */

@@ -1,6 +1,8 @@
 """Tensors for callers that have no tensor library: device memory with a shape."""
 import operator
 
+from .errors import Owner
+
 SIZES = {"bfloat16": 2, "float16": 2, "int32": 4, "float32": 4, "uint8": 1, "int64": 8, "float8_e4m3fn": 1, "float8_e4m3fnuz": 1}
 
 
@@ -24,7 +26,7 @@ def _numbers(name, values):
     return numbers
 
 
-class _Memory:
+class _Memory(Owner):
     def __init__(self, ctx, size):
         self.ctx, self.pointer = ctx, ctx.alloc(size)
 

@@ -4,7 +4,7 @@ import operator
 import os
 import threading
 
-from .errors import MlafError
+from .errors import MlafError, Owner
 from . import cache_format as cache_formats, calls, host, numbered
 from .entry import explained
 from .library import (I32, I64, LOG_FN, PTR, U32, CtxOpts, ExecuteArgs, PlanInfo, PlanOpts, Problem, WarmUpOpts, WarmUpResult, fast,
@@ -73,7 +73,7 @@ def _closed(*arguments):
     fail("the context is closed")
 
 
-class Context(numbered.Numbered):
+class Context(Owner):
     """Options as mlaf_ctx_opts has them. `log` is called with (level, line). `effort`, `no_compile`, `lengths` and `batch_invariant` hold for every
     plan: by default what is not tuned runs the model's choice, and what is not compiled is compiled at its first use. batch_invariant: what is
     computed of a request has the same bits alone and in any batch (docs/batch-invariance.md).

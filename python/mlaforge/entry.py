@@ -54,14 +54,18 @@ class Arguments:
         if hasattr(tensor_of, "dtype"):  # the library knows some types; the tensor knows its own
             detail = f"{name} is {dtype_name(tensor_of)}{rest}"
         said = MlafError(why.status, detail) if detail else why
-        values, found = dict(zip(self.parameters, args), **named), re.split(r"\W", detail or str(why))[0]
-        numbers = [name for name, kind in self.kinds.items() if not isinstance(kind, str) and kind not in (dict, list) or kind == "stream"]
-        if found not in numbers:  # a number that is none may be why a tensor's shape is not as wanted
-            self._refuse([name for name in numbers if self.kinds[name] is not float or not hasattr(values.get(name), "shape")], values, why, on_gpu)
-        if found in self.parameters:
-            raise said from None
-        self._refuse(self.kinds, values, why, on_gpu)
-        raise said from (None if detail else why.__cause__)
+        try:
+            values, found = dict(zip(self.parameters, args), **named), re.split(r"\W", detail or str(why))[0]
+            numbers = [name for name, kind in self.kinds.items() if not isinstance(kind, str) and kind not in (dict, list) or kind == "stream"]
+            if found not in numbers:  # a number that is none may be why a tensor's shape is not as wanted
+                self._refuse([name for name in numbers if self.kinds[name] is not float or not hasattr(values.get(name), "shape")], values, why, on_gpu)
+            if found in self.parameters:
+                raise said from None
+            self._refuse(self.kinds, values, why, on_gpu)
+            raise said from (None if detail else why.__cause__)
+        finally:  # tracebacks hold frames: one that holds its exception, here or by locals(), keeps a refused call's tensors until it is collected
+            said = why = None
+            named.pop("why", None)
 
     def _refuse(self, names, values, why, on_gpu):
         """Raises for the first of these arguments that is not of its kind."""

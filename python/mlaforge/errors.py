@@ -20,6 +20,14 @@ class ArgumentError(MlafError, ValueError):
     """An argument is refused."""
 
 
+class Owner:
+    """Objects that own something of the library's: a copy would free it twice."""
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"a {type(self).__name__} is not copied or pickled: it owns memory of the library, which one object frees; make another one"
+                        + " (a patched model: unpatch it, copy it, and patch both)" * (type(self).__name__ == "Layer"))
+
+
 def needs(module, *packages):
     """Raises ModuleNotFoundError for the first of these packages that is not installed, with the module that wants it and the command that helps."""
     for name in packages:

@@ -5,7 +5,7 @@ import numbers
 import operator
 import sys
 
-from .errors import MlafError
+from .errors import MlafError, Owner
 from .library import PTR
 from .tensors import SIZES, dtype_name, fail, host_kind, is_dense, library_of, place
 
@@ -28,7 +28,7 @@ _open_capsule = ctypes.pythonapi.PyCapsule_GetPointer
 _open_capsule.restype, _open_capsule.argtypes = PTR, [ctypes.py_object, ctypes.c_char_p]
 
 
-class HostArray:
+class HostArray(Owner):
     """An array of another library, whose memory kernels of the emulator `ctx` reach while this lives. Has what Buffer has; new_empty and
     contiguous only where the library makes arrays."""
 

@@ -6,6 +6,7 @@ from .buffers import Buffer
 from .calls import current_stream
 from .context import _rotate, _struct
 from .entry import entry, explained
+from .errors import Owner
 from .fields import PAGE_SIZE
 from .library import I32, I64, PTR, ChunkedArgs, ChunkedDesc, GatherArgs, PrefillArgs, library
 from .mla_gather_kv_b import FORMATS, _cache, _put_scale, put_table
@@ -89,7 +90,7 @@ def make_schedule(ctx, lib, handle, whose, new_tokens, context_tokens):
     return Schedule(host, Buffer(ctx, (words,), "int32", bytes(host)), lib.mlaf_chunked_prefill_chunks(host), batch, sum(new_tokens))
 
 
-class ChunkedPrefill:
+class ChunkedPrefill(Owner):
     """heads on this rank; chunk_tokens: keys of a chunk, all requests together, which bound the workspace. layout: of the cache, "paged",
     "split" (a pair of tensors), "fp8_ds_mla", "e4m3fn" or "e4m3fnuz". batch and tokens say what to plan for; any requests are served. crossover: what the
     function of that name shall say; 0: it finds out. rope_style: of a cache whose rope columns are not rotated, "pairs" or "halves".

@@ -6,6 +6,7 @@ from .cache_format import PAIR_16, of_bytes_in_two, refusal, taken_by
 from .calls import DTYPES as VIEWS, current_stream
 from .context import _real, _struct
 from .entry import entry, explained
+from .errors import Owner
 from .fields import PAGE_SIZE
 from .library import I32, I64, PTR, LayerArgs, LayerDesc, LayerStage, LayerWeight, PlanInfo, PlanOpts, fast, library
 from .mla_chunked_prefill import check_open, check_schedule, make_schedule
@@ -107,7 +108,7 @@ def _cache_format(word):
     return known[word], known[word].operations["mla_decode"] - 1
 
 
-class Layer(numbered.Numbered):
+class Layer(Owner):
     """weights: tensors by their names in a checkpoint ("model.layers.3.self_attn.q_a_proj.weight": what stands before the last two words
     does not matter). q_b_proj, kv_b_proj and o_proj may be whole or this rank's; `heads` counts the whole model's. cos_sin_cache: a row a
     position, P/2 cosines and P/2 sines, float32 or of the weights' type. scale: of the softmax, positive, with

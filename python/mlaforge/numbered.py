@@ -4,16 +4,6 @@ import weakref
 
 from .tensors import fail
 
-
-class Numbered:
-    """Owns memory or a handle of this process."""
-
-    def __reduce_ex__(self, protocol):
-        """Neither copies nor pickles: two objects would free one handle."""
-        raise TypeError(f"mlaforge.{type(self).__name__} holds addresses of this process and can be neither copied nor pickled: make another one"
-                        + " (a patched model: unpatch it, copy it, and patch both)" * (type(self).__name__ == "Layer"))
-
-
 _objects, _numbers = {}, itertools.count(1)  # a WeakValueDictionary takes several times as long to look one up
 
 

@@ -14,7 +14,9 @@ typedef struct listing {
   uint64_t bytes;
 } listing;
 
-static const char *kind_name(mlaf_cache_kind k) { return k == MLAF_CACHE_CODE ? "code" : "disassembly"; }
+static const char *kind_name(mlaf_cache_kind k) {
+  return k == MLAF_CACHE_CODE ? "code" : k == MLAF_CACHE_TEXT ? "disassembly" : "answer";
+}
 
 static void day_of(int64_t when, char out[16]) {
   struct tm t;

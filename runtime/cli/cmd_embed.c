@@ -24,8 +24,24 @@ typedef struct embedding {
   size_t targets, kernels, rows, bytes;
 } embedding;
 
+/* Words that C or C++ keep for themselves, and headers of C that NAME.h would hide from files that search its folder. */
+static bool is_taken(const char *s) {
+  static const char taken[] =
+      " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class "
+      "co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype "
+      "default delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline "
+      "int long main mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public "
+      "register reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct "
+      "switch template this thread_local throw true try typedef typeid typename union unsigned using virtual void "
+      "volatile wchar_t while xor xor_eq "
+      "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg "
+      "stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype dlfcn ";
+  char word[64];
+  return snprintf(word, sizeof word, " %s ", s) < (int)sizeof word && strstr(taken, word);
+}
+
 static bool is_word(const char *s) {
-  if (!isalpha((unsigned char)*s) && *s != '_') return false;
+  if (is_taken(s) || (!isalpha((unsigned char)*s) && *s != '_')) return false;
   for (; *s; s++)
     if (!isalnum((unsigned char)*s) && *s != '_') return false;
   return true;
@@ -293,7 +309,8 @@ int mlaf_cli_embed(cli *c) {
   if (!c->given[O_FROM] || !c->given[O_OUT]) return mlaf_cli_usage(c, "embed wants --from BUNDLE and --out DIR");
   embedding x = {.c = c, .name = c->given[O_NAME] ? c->given[O_NAME] : "mlaf_kernels"};
   if (!is_word(x.name) || !strncmp(x.name, "mlaf_embed", 10))
-    return mlaf_cli_usage(c, "--name '%s' must be a C name that does not begin with mlaf_embed", x.name);
+    return mlaf_cli_usage(c, "--name '%s' must be a C name that does not begin with mlaf_embed, no word of C or C++ and no "
+                             "header of C", x.name);
   mlaf_status st = mlaf_bundle_open(c->given[O_FROM], &b, &c->err);
   x.b = b;
   if (st == MLAF_OK) st = check_targets(&x);

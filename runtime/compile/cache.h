@@ -14,7 +14,8 @@ typedef struct mlaf_cache {
   uint64_t healed;          /* files that failed their own check and were removed */
 } mlaf_cache;
 
-typedef enum mlaf_cache_kind { MLAF_CACHE_CODE = 1, MLAF_CACHE_TEXT = 2 } mlaf_cache_kind;
+/* ANSWER: a file of the generator's answers (gen/memo.c, run/hashes.c), which lie beside the entries and have no header. */
+typedef enum mlaf_cache_kind { MLAF_CACHE_CODE = 1, MLAF_CACHE_TEXT = 2, MLAF_CACHE_ANSWER = 3 } mlaf_cache_kind;
 
 /* The label of an entry: all it holds besides its payload. */
 typedef struct mlaf_cache_label {

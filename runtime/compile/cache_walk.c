@@ -130,6 +130,21 @@ static bool keep(void *user, const mlaf_cache_entry *e) {
   return !l->failed;
 }
 
+/* `<dir>/generator/<stamp>/<question>` and `<dir>/generator/<stamp>.tsv`: one that is gone is asked anew. */
+static void keep_answers(walk *w, const char *folder, const char *name) {
+  char *path = mlaf_format("%s/%s", folder, name);
+  char key[MLAF_HASH_HEX] = "";
+  struct stat st;
+  if (path && !lstat(path, &st) && S_ISDIR(st.st_mode)) sorted_names(w, path, keep_answers);
+  else if (path && !lstat(path, &st) && S_ISREG(st.st_mode) && !strstr(name, ".tmp.")) {
+    memcpy(key, name, strnlen(name, HEX));
+    w->stopped = !keep(w->user, &(mlaf_cache_entry){.path = path, .target = "generator", .key = key, .name = "", .toolchain = "",
+                                                     .kind = MLAF_CACHE_ANSWER, .size = (uint64_t)st.st_size,
+                                                     .used = st.st_atime > st.st_mtime ? st.st_atime : st.st_mtime});
+  }
+  free(path);
+}
+
 static int oldest_first(const void *a, const void *b) {
   const item *x = a, *y = b;
   if (x->used != y->used) return x->used < y->used ? -1 : 1;
@@ -193,12 +208,19 @@ mlaf_status mlaf_cache_collect(const mlaf_cache *c, const mlaf_cache_gc *opts, m
   items l = {NULL, 0, false};
   mlaf_cache_gc_result r = {0};
   mlaf_status st = mlaf_cache_each(c, true, keep, &l, err);
-  if (!st && l.failed) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory to list the cache");
+  char *answers = !st ? mlaf_format("%s/generator", c->dir) : NULL;
+  if (answers && !l.failed) sorted_names(&(walk){.cache = c, .user = &l}, answers, keep_answers);
+  if (!st && (l.failed || !answers)) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory to list the cache");
   r.entries = l.n;
   if (!st) collect(&l, opts, removed, user, &r);
   char *root = !st && !opts->dry_run ? mlaf_format("%s/v1", c->dir) : NULL;
-  if (root) sorted_names(&(walk){.cache = c}, root, tidy_target);
+  if (root) {
+    sorted_names(&(walk){.cache = c}, root, tidy_target);
+    sorted_names(&(walk){.cache = c}, answers, tidy_bucket);
+    tidy_bucket(&(walk){.cache = c}, c->dir, "generator");
+  }
   free(root);
+  free(answers);
   for (size_t i = 0; i < l.n; i++) {
     free(l.list[i].path);
     free(l.list[i].name);

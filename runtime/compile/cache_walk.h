@@ -27,6 +27,7 @@ typedef struct mlaf_cache_gc_result {
   uint64_t bytes, removed_bytes;
 } mlaf_cache_gc_result;
 /* Remove damaged entries, then those older than max_age_s, then those used longest ago until the budget holds, then empty folders
- * and what killed processes left. `removed` (may be NULL) hears of each. */
+ * and what killed processes left. The generator's answers, of older generators too, count as entries here: their target is
+ * "generator". `removed` (may be NULL) hears of each. */
 mlaf_status mlaf_cache_collect(const mlaf_cache *c, const mlaf_cache_gc *opts, mlaf_cache_entry_fn removed, void *user,
                                mlaf_cache_gc_result *out, mlaf_err *err);

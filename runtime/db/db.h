@@ -75,7 +75,7 @@ const char *mlaf_rung_name(mlaf_rung r);
  * kernel writes what the first reads. Of operations that a library serves that kernel is the second stage. */
 bool mlaf_choice_wants_workspace(const mlaf_choice *c);
 
-/* path NULL: $MLAF_DB (E_ARG when it is empty), else $XDG_DATA_HOME/mlaforge/tuning.db, else
+/* path NULL: $MLAF_DB (E_ARG when it is empty), else $XDG_DATA_HOME/mlaforge/tuning.db, else (E_IO without HOME)
  * ~/.local/share/mlaforge/tuning.db. Creates the file unless read_only. E_DB names the cause: another program's file, a newer
  * schema (opened read-only), corruption. */
 mlaf_status mlaf_db_open(const char *path, bool read_only, const mlaf_log *log, mlaf_db **out, mlaf_err *err);

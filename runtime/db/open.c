@@ -7,6 +7,7 @@
 #include "db/db_internal.h"
 
 #define QUICK_CHECK_MAX (512 * 1024) /* bytes: below this a whole check costs about a millisecond */
+enum { SQLITE_PATH_MOST = 510 }; /* bytes of an absolute path that SQLite opens: MAX_PATHNAME of its os_unix.c, less its end */
 
 static const char fix_damaged[] =
     "save what its pages hold with: mlaforge db merge '%s' --db '%s.saved'; then put that in its place: rm -f '%s-wal' '%s-shm'; "
@@ -14,7 +15,10 @@ static const char fix_damaged[] =
 
 mlaf_status mlaf_db_fail_damaged(const char *path, const char *cause, mlaf_err *err) {
   char fix[MLAF_ERR_MAX / 2];
-  snprintf(fix, sizeof fix, fix_damaged, path, path, path, path, path, path, path, path);
+  const int n = snprintf(fix, sizeof fix, fix_damaged, path, path, path, path, path, path, path, path);
+  if (n >= (int)sizeof fix) /* of a long path the first command alone, and that whole */
+    snprintf(fix, sizeof fix, "save what its pages hold with: mlaforge db merge '%s' --db '%s.saved'; then put that in its place",
+             path, path);
   return mlaf_fail(err, MLAF_E_DB, "tuning database '%s' is damaged (%s): %s", path, cause, fix);
 }
 
@@ -53,6 +57,10 @@ mlaf_status mlaf_db_fail(mlaf_db *db, mlaf_err *err, const char *what) {
                        path, what, text, cause ? ", " : "", cause ? strerror(cause) : "",
                        cause == EFBIG ? mlaf_os_error_of(cause)->cure : "free some space");
     case SQLITE_CANTOPEN:
+      if (strlen(path) > SQLITE_PATH_MOST)
+        return mlaf_fail(err, MLAF_E_IO,
+                         "tuning database: its path has %zu bytes, and SQLite takes %d: name one that is shorter with --db; "
+                         "it begins with '%.100s'", strlen(path), SQLITE_PATH_MOST, path);
       return mlaf_fail(err, MLAF_E_IO,
                        "tuning database '%s' cannot be opened or created (%s): check that its directory exists, is "
                        "writable and has space, or name another with --db",
@@ -70,11 +78,15 @@ mlaf_status mlaf_db_refuse_write(const mlaf_db *db, mlaf_err *err) {
 }
 
 /* --- where --- */
-static char *home_path(void) {
-  const char *value = getenv("XDG_DATA_HOME");
-  if (value && value[0] == '/') return mlaf_format("%s/mlaforge/tuning.db", value);
-  value = getenv("HOME");
-  return mlaf_format("%s/.local/share/mlaforge/tuning.db", value && *value ? value : "/tmp");
+/* *out NULL: no memory. Without a home there is no database: in a folder of all users one could choose others' kernels. */
+static mlaf_status home_path(char **out, mlaf_err *err) {
+  const char *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+  if (xdg && xdg[0] == '/') *out = mlaf_format("%s/mlaforge/tuning.db", xdg);
+  else if (home && home[0] == '/') *out = mlaf_format("%s/.local/share/mlaforge/tuning.db", home);
+  else
+    return mlaf_fail(err, MLAF_E_IO, "no place for a tuning database: neither MLAF_DB nor HOME nor XDG_DATA_HOME names one "
+                                     "(HOME and XDG_DATA_HOME must be absolute paths); name a file with --db or MLAF_DB");
+  return MLAF_OK;
 }
 
 /* Names that SQLite would take for no file at all (":memory:", "file:...") are files here. */
@@ -90,7 +102,9 @@ static mlaf_status name_of(const char *path, char **out, mlaf_err *err) {
     return mlaf_fail(err, MLAF_E_ARG, path ? "a tuning database needs the name of a file, not ''"
                                            : "MLAF_DB is set and empty: name a tuning database with it, or unset it for the one "
                                              "in your home directory");
-  *out = value ? file_path(value) : home_path();
+  if (value) *out = file_path(value);
+  const mlaf_status st = value ? MLAF_OK : home_path(out, err);
+  if (st) return st;
   return *out ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
 }
 

@@ -25,7 +25,7 @@ TEST_OF(help_of_every_command, const cli_dir *d) {
 
 TEST_OF(usage_errors, const cli_dir *d) {
   static const struct {
-    const char *args[6], *expect;
+    const char *args[8], *expect;
   } cases[] = {
       {{"frobnicate"}, "there is no command 'frobnicate'"},
       {{"tune"}, "which problem?"},
@@ -60,6 +60,11 @@ TEST_OF(usage_errors, const cli_dir *d) {
       {{"tune", "--heads=16", "--shard", "3/2"}, "0 <= I < N"},
       {{"generate", "--heads=16", "--targets", "gfx942", "--target", "gfx942"}, "--target is for sources"},
       {{"cache", "gc", "--size-budget", "-5"}, "such as 500000, 64K"},
+      {{"embed", "--from", "b", "--out", "k", "--name", "a-b"}, "must be a C name"},
+      {{"embed", "--from", "b", "--out", "k", "--name", "int"}, "no word of C or C++"},
+      {{"embed", "--from", "b", "--out", "k", "--name", "namespace"}, "no word of C or C++"},
+      {{"embed", "--from", "b", "--out", "k", "--name", "main"}, "no word of C or C++"},
+      {{"embed", "--from", "b", "--out", "k", "--name", "string"}, "no header of C"},
       {{"cache", "gc", "--size-budget", "99999999999999999999G"}, "such as 500000, 64K"},
       {{"verify", "--heads=16", "--inject", "nan-k"}, "known are nan-q, oob-page and, of mla_decode, long-q"},
       {{"verify", "--heads=16", "--all", "--variant", "x"}, "exclude each other"},

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "compile/cache.h"
+#include "compile/cache_walk.h"
 #include "compile_fixture.h"
 #include "limit.h"
 
@@ -572,6 +572,56 @@ TEST(old_leftovers_are_swept) {
   free(young);
   mlaf_cache_close(&c);
   remove_tree(folder);
+}
+
+/* --- collecting --- */
+
+static void write_old(const char *path, int64_t days) {
+  const struct timespec then = {time(NULL) - days * 86400, 0}, times[2] = {then, then};
+  assert_int_equal(mlaf_file_publish(path, "answer", 6, NULL), MLAF_OK);
+  assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* Each generator has a folder of its own: nothing else would ever remove what older ones answered, or a killed process left. */
+TEST(answers_of_the_generator_are_collected) {
+  static const struct {
+    const char *name;
+    int days;
+    bool aged, spent; /* gone with --max-age 30, with a budget of one byte */
+  } files[] = {{"old/question", 40, true, true},
+               {"old.tsv", 40, true, true},
+               {"new/asked", 1, false, true},
+               {"new/half.tmp.1.abcdef", 40, true, true},
+               {"new/half.tmp.2.abcdef", 0, false, false}, /* may be a process at work */
+               {"cut.tsv.tmp.3.abcdef", 40, true, true}};
+  enum { FILES = sizeof files / sizeof *files };
+  char payload[10] = "payload", key[MLAF_HASH_HEX];
+  for (int budget = 0; budget < 2; budget++) {
+    mlaf_cache c;
+    char *folder = cache_with_entry(&c, NULL, key, payload, sizeof payload), *paths[FILES];
+    char *old = mlaf_format("%s/generator/old", folder), *new = mlaf_format("%s/generator/new", folder);
+    assert_int_equal(mlaf_dir_make(old, NULL), MLAF_OK);
+    assert_int_equal(mlaf_dir_make(new, NULL), MLAF_OK);
+    for (int i = 0; i < FILES; i++) write_old(paths[i] = mlaf_format("%s/generator/%s", folder, files[i].name), files[i].days);
+    mlaf_cache_gc opts = {.max_age_s = budget ? 0 : 30 * 86400, .size_budget = budget, .dry_run = true};
+    mlaf_cache_gc_result r;
+    assert_int_equal(mlaf_cache_collect(&c, &opts, NULL, NULL, &r, NULL), MLAF_OK);
+    for (int i = 0; i < FILES; i++) assert_int_equal(access(paths[i], F_OK), 0);
+    opts.dry_run = false;
+    assert_int_equal(mlaf_cache_collect(&c, &opts, NULL, NULL, &r, NULL), MLAF_OK);
+    assert_int_equal(r.entries, 4);
+    assert_int_equal(r.removed, budget ? 4 : 2);
+    for (int i = 0; i < FILES; i++) {
+      assert_int_equal(access(paths[i], F_OK), budget ? -files[i].spent : -files[i].aged);
+      free(paths[i]);
+    }
+    assert_int_equal(access(old, F_OK), -1);
+    assert_int_equal(access(new, F_OK), 0);
+    free(old);
+    free(new);
+    mlaf_cache_close(&c);
+    remove_tree(folder);
+  }
 }
 
 int main(void) {

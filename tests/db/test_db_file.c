@@ -294,6 +294,33 @@ TEST(full_disk_loses_nothing) {
   for (rlim_t limit = 70000; limit < 130000; limit += (rlim_t)step) full_disk_at(*state, limit);
 }
 
+/* SQLite itself says no more than that it cannot open the file, where folder, permissions and space are as they should be. */
+TEST_OF(long_paths_are_named, db_dir *d) {
+  char part[201], folder[700];
+  mlaf_err err;
+  mlaf_db *db;
+  memset(part, 'p', sizeof part - 1);
+  part[sizeof part - 1] = 0;
+  snprintf(folder, sizeof folder, "%s/%s/%s/%s", d->dir, part, part, part);
+  assert_int_equal(mlaf_dir_make(folder, NULL), MLAF_OK);
+  char *path = mlaf_format("%s/t.db", folder);
+  assert_int_equal(mlaf_db_open(path, false, NULL, &db, &err), MLAF_E_IO);
+  assert_has(err.text, "name one that is shorter");
+  free(path);
+  rmdir(folder);
+  *strrchr(folder, '/') = 0;
+  path = mlaf_format("%s/t.db", folder); /* one that SQLite takes, of a damaged file: a command that is shown is whole */
+  char *shown = mlaf_format("mlaforge db merge '%s' --db '%s.saved'; then put that in its place", path, path);
+  assert_int_equal(mlaf_file_write(path, "SQLite format 3", 16, NULL), MLAF_OK);
+  assert_int_equal(mlaf_db_open(path, false, NULL, &db, &err), MLAF_E_DB);
+  assert_has(err.text, shown);
+  assert_string_equal(err.text + strlen(err.text) - 5, "place");
+  unlink(path);
+  for (; strlen(folder) > strlen(d->dir); *strrchr(folder, '/') = 0) assert_int_equal(rmdir(folder), 0);
+  free(path);
+  free(shown);
+}
+
 TEST_OF(default_path_follows_the_environment, db_dir *d) {
   setenv("MLAF_DB", d->path, 1);
   mlaf_db *db = open_db(NULL);
@@ -311,6 +338,13 @@ TEST_OF(default_path_follows_the_environment, db_dir *d) {
   snprintf(expect, sizeof expect, "%s/.local/share/mlaforge/tuning.db", d->dir);
   assert_int_equal(mlaf_db_open(NULL, true, NULL, &db, &err), MLAF_E_IO);
   assert_has(err.text, expect);
+  static const char *const homes[] = {NULL, "", "relative"}; /* a folder of all users is none: theirs are not our choices */
+  for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
+    if (homes[i]) setenv("HOME", homes[i], 1);
+    else unsetenv("HOME");
+    assert_int_equal(mlaf_db_open(NULL, false, NULL, &db, &err), MLAF_E_IO);
+    assert_has(err.text, "neither MLAF_DB nor HOME");
+  }
 }
 
 TESTS_EACH(db_dir_setup, db_dir_teardown)

@@ -42,6 +42,12 @@ done
 if (cd "$work/project" && MLAF_HIP_LIBRARY=/nowhere ./decode 2>"$work/log"); then fail "ran without a driver"; fi
 grep -q "no usable libamdhip64" "$work/log" || { cat "$work/log"; fail "the message does not name the cause"; }
 
+# The page's budget holds the baselines of the page's shapes, and drops something.
+ln -s "$build" "$work/build"
+sed -n '/^build.*generate.*--size-budget/p; /^grep.*dropped/p' "$source_dir/docs/offline.md" >"$work/page"
+(cd "$work" && bash -e page) >"$work/log" 2>&1 || { cat "$work/log"; fail "docs/offline.md: --size-budget"; }
+grep -q ^dropped "$work/log" || { cat "$work/log"; fail "docs/offline.md: nothing was dropped"; }
+
 # A whole layer, of all operations that it has for prompts and for tokens.
 cp -r "$source_dir/examples/embed-layer" "$work/layer"
 cp "$source_dir/examples/layer/reference.h" "$work/layer"

@@ -1,10 +1,14 @@
 """Arrays in host memory, of libraries that are none, over the emulator: used in place, written in place, let go."""
+import copy
 import ctypes
+import gc
 import math
 import os
+import pickle
 import struct
 import tempfile
 import unittest
+import weakref
 
 import mlaforge
 from buffers import CODES, Buffer, bf16, values, wide
@@ -170,6 +174,51 @@ class HostArrays(unittest.TestCase):
     def test_an_empty_array(self):
         q, positions = Array((0, 2, 16), "bfloat16", []), Array((0,), "int64", [])
         self.assertIs(mlaforge.mla_q_scale(q, positions, ctx=self.ctx), q)
+
+    def test_a_refused_call_lets_go_of_its_tensors(self):
+        """At once, not when the collector comes: a device's memory may be full of them, and a registered array's is no output of others."""
+        def refused(call, *tensors):
+            try:
+                call(*tensors)
+            except (mlaforge.MlafError, TypeError) as why:
+                return str(why), [weakref.ref(t) for t in tensors]
+            return self.fail("taken")
+
+        def scale(beta=0.1):
+            return lambda q, positions: mlaforge.mla_q_scale(q, positions, beta=beta, ctx=self.ctx)
+
+        def flash(q, cache, table, lengths):
+            return mlaforge.flash_mla_with_kvcache(q, cache, table, lengths, 512, ctx=self.ctx)
+
+        def aiter(q, cache, o, a, b, c, d):
+            return mlaforge.mla_decode_fwd(q, cache, o, a, b, c, d, 1, ctx=self.ctx)
+
+        def ints(*shape):
+            return Array(shape, "int32", [0] * math.prod(shape))
+
+        gc.collect()
+        gc.disable()
+        try:
+            for text, alive in (refused(scale(), Array((2, 2, 15), "bfloat16"), Array((2,), "int64", [0, 0])),
+                                refused(scale("x"), Array((2, 2, 16), "bfloat16"), Array((2,), "int64", [0, 0])),
+                                refused(scale(), Array((2, 2, 16), "bfloat16"), Array((2,), "int32", [0, 0])),
+                                refused(flash, Array((1, 1, 4, 500), "bfloat16"), Array((2, 64, 1, 576), "bfloat16"), ints(1, 2), ints(1)),
+                                refused(aiter, Array((1, 4, 500), "bfloat16"), Array((2, 64, 1, 576), "bfloat16"), Array((1, 4, 512), "bfloat16"),
+                                        ints(2), ints(2), ints(1), ints(1)),
+                                refused(lambda w: mlaforge.Layer({"o_proj.weight": w}, heads=3, scale=1, ctx=self.ctx), Array((64, 64), "bfloat16"))):
+                self.assertEqual([x() for x in alive], [None] * len(alive), text)
+        finally:
+            gc.enable()
+
+    def test_owners_are_not_copied(self):
+        """Each of two objects would free the one handle: the second one ended the process."""
+        owners = [self.ctx, Buffer(self.ctx, (4,), "int32")._memory] + [kind.__new__(kind) for kind in (mlaforge.Layer, mlaforge.ChunkedPrefill)]
+        for owner in owners:
+            for how in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, "is not copied or pickled"):
+                    how(owner)
+        with self.assertRaisesRegex(TypeError, "is not copied or pickled"):
+            copy.deepcopy(Buffer(self.ctx, (4,), "int32"))
 
     def test_a_closed_context(self):
         ctx = mlaforge.Context(device="emu:gfx942", db_path=os.path.join(tempfile.mkdtemp(), "t.db"))
