@@ -103,7 +103,8 @@ return {
       } },
     -- The time of a merge kernel whose blocks end early, against the other one: where nothing is cut and places are free before
     -- the decode kernel's end, where it is full to its end, and where the batch is cut (docs/lab/perf-log/ragged.md).
-    early = { places = -1500, full = 600, cut = 200 },
+    -- cut_clusters: behind clusters, 12 batches, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
+    early = { places = -1500, full = 600, cut = 200, cut_clusters = 1000 },
     -- The extra cost of requests of different lengths, weighed by how often they come: nobody knows the lengths of several
     -- requests. Not in the times of equal ones: tools/fit-model.lua leaves it out.
     uneven = {
@@ -111,10 +112,15 @@ return {
       few = 16,                  -- pieces of the requests behind it
       cut = 0.6, turn = 3,       -- requests that are cut, a part; trips that a turn of blocks takes
       meet = 0.05, first = 7000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
+      -- The same where rows are copied one by one, whose clusters no merge kernel comes behind: 24 heads, 11 requests of 252 tokens
+      -- by Zipf took 14.4 us, 48 heads, eight of 395 with empty ones 20.5, modelled at 9 (one NVIDIA H200, 2026-11-30).
+      batch_rows = 12,
       -- Both are nothing in clusters of more than two of so few requests of so few tokens: 20 such batches, 13 of one length,
       -- took 0.966 of their time in sm90_few_clusters, which end later. Seven of 910 tokens, some empty, took 1.84 of it (one
       -- NVIDIA H200, 2026-11-30).
-      short = { requests = 13, tokens = 640 },
+      -- Where rows are copied one by one clusters of so few requests were faster on five of seven batches, 2.4 % on average, and
+      -- those of eight and eleven took 1.3 to 1.6 of the time of shares (one NVIDIA H200, 2026-11-30).
+      short = { requests = 13, tokens = 640, requests_rows = 5 },
     },
     -- A merge kernel behind clusters, where it finds nothing to do, and what different lengths cost such a launch: 44 batches,
     -- one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
@@ -134,7 +140,7 @@ return {
     scattered = { sm90_many_gather = 1.05, sm90_mid_gather = 1.04, sm90_few = 1.06,
       -- The factor of sm90_mid_gather where no index lists may come: of 10 batches of 229 to 3338 tokens it took 1.05 to 1.5
       -- times as long beside sm90_many_gather as modelled with 1.04. One NVIDIA H200, 2026-11-30.
-      no_lists = 1.14 },
+      no_lists = { [32] = 1.14, [48] = 1.2, [64] = 1.2, [80] = 1.22, [96] = 1.22 } },
     small_boxes = { sm90_many = 1.05 },
     -- A batch that is cut, in pages of no multiple of 64 tokens: share of the estimate, up to so many pieces of a request. By the
     -- cases of docs/lab/perf-log/pages.md, 48 requests; where more pieces meet, or with pages of 64, it chose worse.
