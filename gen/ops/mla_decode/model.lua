@@ -186,8 +186,8 @@ function model.estimate(p, arch, decode, splits, combine_ns, combine_uneven)
   if combine_ns > 0 or splits > 1 or not decode.may_combine or p.batch == 1 or decode.lists then return ns, more end
   local short = uneven.short
   local copies = decode.copies
-  local few = copies and short.requests_rows or short.requests
-  if (decode.width or 1) > 2 and p.batch <= few and p.ctx <= short.tokens then return ns, more end
+  local few = p.batch <= short.requests and p.ctx <= short.tokens and not (copies and p.batch * p.ctx > short.all_rows)
+  if (decode.width or 1) > 2 and few then return ns, more end
   -- Parts meet among themselves, the more of them the more requests there are.
   local first = uneven.first * math.min(1, p.batch / (copies and uneven.batch_rows or uneven.batch))
   local meet = ns * uneven.meet + first

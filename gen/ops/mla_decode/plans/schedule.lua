@@ -27,8 +27,8 @@ schedule = {
     -- The same for several splits, where the comparison takes the fixed cost once a share, and partial results and a merge are
     -- paid for anyway: from 30 small batches, whole and cut, on the same device.
     sm90_many_shares = 420, sm90_mid_shares = 250, sm90_few_shares = 380,
-    -- Rows copied one by one: 75 launches of 40 batches in pages of 1, whole and cut, one NVIDIA H200, 2026-11-30
-    -- (docs/lab/bench.md, "Regret of planning").
+    -- Rows copied one by one: 55 launches of 28 batches in pages of 1, whole and cut, one NVIDIA H200, 2026-11-30
+    -- (docs/lab/bench.md, "Cut or whole decides").
     sm90_many_gather_shares = 340, sm90_mid_gather_shares = 170,
     sm90_many_whole = 500, sm90_many_gather_whole = 500,
     -- Clusters pay the fixed cost once a block, too: 13 batches, whole and cut, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
