@@ -254,6 +254,24 @@ test("pages of 1: shares are cut earlier than with boxes, and few requests of mo
   end
 end)
 
+test("a kernel for shares cuts by its own family's number, which the model has, too", function()
+  local cut, emit = loader.require("ops/mla_decode/plans/schedule").cut, loader.require("emit")
+  for _, name in ipairs { "sm90_many", "sm90_mid", "sm90_many_gather", "sm90_mid_gather" } do
+    local gather = name:find("gather", 1, true)
+    local p = problem.parse("mla_decode:h80,b38,s4000" .. (gather and ",page1" or ""))
+    p.reads = gather and "tables" or nil
+    for _, v in ipairs(space.best(p, "sm_90a", 400)) do
+      if v.name:find("^" .. name .. "_shares:") then
+        local text = emit.render(v.decode.template, v.decode.params, "sm_90a")
+        eq(text:match("#define FIT_CUT %((%-?%d+)"), tostring(cut[name .. "_shares"]), v.name)
+        name = nil
+        break
+      end
+    end
+    eq(name, nil, "no such kernel")
+  end
+end)
+
 test("a merge kernel's time is of the decode kernel ahead of it, also beside clusters that find nothing to merge", function()
   local ns, p = {}, problem.parse("mla_decode:h40,q2,causal,f16,b40,s640")
   for _, v in ipairs(space.best(p, "sm_90a", 60)) do ns[v.name] = v.model_ns end
