@@ -228,6 +228,50 @@ test("few short requests: clusters that merge in shared memory, the fewest with 
   end
 end)
 
+test("clusters that leave cut batches to a merge kernel have the one whose blocks end early, and no other", function()
+  for _, text in ipairs { "h48,f16,b24,s2560", "h128,b32,s600", "h16,b26,s320" } do
+    local some = 0
+    for _, v in ipairs(space.variants(problem.parse("mla_decode:" .. text), "sm_90a")) do
+      if not v.rejected and v.name:find("_clusters:", 1, true) then
+        eq(v.combine.template, "mla_decode/combine_early_clusters", v.name)
+        some = some + 1
+      end
+    end
+    ok(some > 0, text)
+  end
+end)
+
+test("pages of 1: shares are cut earlier than with boxes, and few requests of more than 16 rows have no clusters", function()
+  local p = problem.parse("mla_decode:h80,page1,b38,s4000")
+  p.reads = "tables"
+  local v = space.variant(p, "sm_90a", "sm90_mid_gather_shares:rows=80/s3,mixed=1,rows=4,team=2")
+  eq(v.decode.cost.parts_at(3), 132) -- of mean 748 uniform lengths took 32.6 us whole, in two shares and cut 29.0
+  for _, text in ipairs { "h48,page1,b8,s395", "h24,page1,b11,s252" } do
+    p = problem.parse("mla_decode:" .. text)
+    p.reads = "tables"
+    local name = space.best(p, "sm_90a", 1)[1].name
+    ok(not name:find("^sm90_few:cluster"), "%s: %s", text, name)
+  end
+end)
+
+test("a kernel for shares cuts by its own family's number, which the model has, too", function()
+  local cut, emit = loader.require("ops/mla_decode/plans/schedule").cut, loader.require("emit")
+  for _, name in ipairs { "sm90_many", "sm90_mid", "sm90_many_gather", "sm90_mid_gather" } do
+    local gather = name:find("gather", 1, true)
+    local p = problem.parse("mla_decode:h80,b38,s4000" .. (gather and ",page1" or ""))
+    p.reads = gather and "tables" or nil
+    for _, v in ipairs(space.best(p, "sm_90a", 400)) do
+      if v.name:find("^" .. name .. "_shares:") then
+        local text = emit.render(v.decode.template, v.decode.params, "sm_90a")
+        eq(text:match("#define FIT_CUT %((%-?%d+)"), tostring(cut[name .. "_shares"]), v.name)
+        name = nil
+        break
+      end
+    end
+    eq(name, nil, "no such kernel")
+  end
+end)
+
 test("a merge kernel's time is of the decode kernel ahead of it, also beside clusters that find nothing to merge", function()
   local ns, p = {}, problem.parse("mla_decode:h40,q2,causal,f16,b40,s640")
   for _, v in ipairs(space.best(p, "sm_90a", 60)) do ns[v.name] = v.model_ns end

@@ -137,7 +137,9 @@ local function equal_ns(p, decode, cost, arch, splits)
   local apart = decode.behind_one
   if parts then
     local rows = math.min(parts, p.batch) * p.q_len * p.heads
-    return apart.cut + apart.round * turns(rows, cost, arch) + (cost.early and times.measured.early.cut or 0)
+    local early = times.measured.early
+    return apart.cut + apart.round * turns(rows, cost, arch)
+      + (cost.early and (decode.nothing and early.cut_clusters or early.cut) or 0)
   end
   if splits == 1 and decode.nothing then return decode.nothing end
   if splits == 1 and apart then -- for cut batches
@@ -185,9 +187,11 @@ function model.estimate(p, arch, decode, splits, combine_ns, combine_uneven)
   local ns = arch.model.launch_ns + list_kernels_ns(p, arch, decode) + decode_ns(p, decode, arch, splits) + combine_ns
   if combine_ns > 0 or splits > 1 or not decode.may_combine or p.batch == 1 or decode.lists then return ns, more end
   local short = uneven.short
-  if (decode.width or 1) > 2 and p.batch <= short.requests and p.ctx <= short.tokens then return ns, more end
+  local copies = decode.copies
+  local few = p.batch <= short.requests and p.ctx <= short.tokens and not (copies and p.batch * p.ctx > short.all_rows)
+  if (decode.width or 1) > 2 and few then return ns, more end
   -- Parts meet among themselves, the more of them the more requests there are.
-  local first = uneven.first * math.min(1, p.batch / uneven.batch)
+  local first = uneven.first * math.min(1, p.batch / (copies and uneven.batch_rows or uneven.batch))
   local meet = ns * uneven.meet + first
   return ns + meet + meeting_ns(p, decode, splits), more + meet
 end

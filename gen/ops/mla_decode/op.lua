@@ -13,6 +13,7 @@
 --   nothing  ns of a combine kernel behind one split that finds nothing to do, where it is not the target's usual
 --   early    name of another combine family that may come behind one split; places_at(n): whether it finds places free
 --   mixed    name of another combine family that may come behind several splits
+--   copies   its loaders copy rows one by one
 --   values   name of another combine family that may come behind: it is fused with the value projection, where a name says so
 --   any_lengths  it is as good for requests of different lengths
 --   own      a request's length alone decides how it is cut: the knob is the most parts (plans/invariant.lua)

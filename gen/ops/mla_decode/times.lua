@@ -103,7 +103,8 @@ return {
       } },
     -- The time of a merge kernel whose blocks end early, against the other one: where nothing is cut and places are free before
     -- the decode kernel's end, where it is full to its end, and where the batch is cut (docs/lab/perf-log/ragged.md).
-    early = { places = -1500, full = 600, cut = 200 },
+    -- cut_clusters: behind clusters, 12 batches, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
+    early = { places = -1500, full = 600, cut = 200, cut_clusters = 1000 },
     -- The extra cost of requests of different lengths, weighed by how often they come: nobody knows the lengths of several
     -- requests. Not in the times of equal ones: tools/fit-model.lua leaves it out.
     uneven = {
@@ -111,10 +112,16 @@ return {
       few = 16,                  -- pieces of the requests behind it
       cut = 0.6, turn = 3,       -- requests that are cut, a part; trips that a turn of blocks takes
       meet = 0.05, first = 7000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
+      -- Requests in place of `batch` where rows are copied one by one, whose clusters no merge kernel comes behind: 24 heads, 11
+      -- requests of 252 tokens by Zipf took 14.4 us, 48 heads, eight of 395 with empty ones 20.5, modelled at 9 (one NVIDIA H200,
+      -- 2026-11-30).
+      batch_rows = 12,
       -- Both are nothing in clusters of more than two of so few requests of so few tokens: 20 such batches, 13 of one length,
       -- took 0.966 of their time in sm90_few_clusters, which end later. Seven of 910 tokens, some empty, took 1.84 of it (one
       -- NVIDIA H200, 2026-11-30).
-      short = { requests = 13, tokens = 640 },
+      -- Rows copied one by one have it up to so many tokens of all requests: seven batches of 732 to 2532 took 0.88 of the time
+      -- of shares, four of 2772 to 3160 took 1.27 to 1.56 of it (one NVIDIA H200, 2026-11-30).
+      short = { requests = 13, tokens = 640, all_rows = 2560 },
     },
     -- A merge kernel behind clusters, where it finds nothing to do, and what different lengths cost such a launch: 44 batches,
     -- one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
@@ -127,14 +134,20 @@ return {
     room = 1.1,
     -- Blocks of a launch behind several splits that come when its batch is already cut among those before them.
     late = 2000,
+    -- Share that several splits take longer which stay whole where the family of shares cuts, by the sizes of the plan: 4 heads q
+    -- 2, 46 requests of 2838 tokens in two splits took 1.10 of FlashMLA's time, 32 heads, 37 of 9996 in three 1.05 (one NVIDIA
+    -- H200, 2026-11-30).
+    stays = 0.04,
     -- Share that a batch of one split takes longer which is cut where all its requests run at once, and need not be
     -- (docs/lab/perf-log/ragged.md).
     once = 0.09,
     -- The factor of a tile's time against boxes of 64 tokens: rows copied one by one, small boxes (docs/lab/perf-log/pages.md).
     scattered = { sm90_many_gather = 1.05, sm90_mid_gather = 1.04, sm90_few = 1.06,
-      -- The factor of sm90_mid_gather where no index lists may come: of 10 batches of 229 to 3338 tokens it took 1.05 to 1.5
-      -- times as long beside sm90_many_gather as modelled with 1.04. One NVIDIA H200, 2026-11-30.
-      no_lists = 1.14 },
+      -- The factor of sm90_mid_gather where no index lists may come, by rows of a block: of 10 batches of 229 to 3338 tokens it
+      -- took 1.05 to 1.5 times as long beside sm90_many_gather as modelled with 1.04. From 48 rows on by 45 batches of both
+      -- families and the cuts of plans/schedule.lua (docs/lab/bench.md, "Cut or whole decides"). 96 as 80. One NVIDIA H200,
+      -- 2026-11-30.
+      no_lists = { [32] = 1.14, [48] = 1.2, [64] = 1.2, [80] = 1.22, [96] = 1.22 } },
     small_boxes = { sm90_many = 1.05 },
     -- A batch that is cut, in pages of no multiple of 64 tokens: share of the estimate, up to so many pieces of a request. By the
     -- cases of docs/lab/perf-log/pages.md, 48 requests; where more pieces meet, or with pages of 64, it chose worse.

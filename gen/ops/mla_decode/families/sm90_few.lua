@@ -67,7 +67,7 @@ local function cost_of(p, v, arch, family)
     regs = v.wgs == 2 and { { "at launch", 168 } } or regs,
     slack = 160, -- ptxas spends what it has
     step = 64 * v.cluster,
-    width = v.cluster, slots = v.cluster * most,
+    width = v.cluster, slots = v.cluster * most, copies = v.load == "gather",
     inflight = (g.ring - g.boxes) * 8192 // (g.threads // 32),
     launch = nanoseconds(p, v, arch, family, v.cluster * most, hopper.reads_lists(p, g)),
   }, v, family, schedule.clusters[family] and v.cluster)

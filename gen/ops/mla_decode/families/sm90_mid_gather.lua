@@ -21,7 +21,7 @@ end
 
 local function cost_of(p, v, arch, family)
   local lists = shape.may_be_lists(p) and not sm90_mid.few_rows(p)
-  local slower = lists and hopper.SCATTERED.sm90_mid_gather or hopper.SCATTERED.no_lists
+  local slower = lists and hopper.SCATTERED.sm90_mid_gather or hopper.SCATTERED.no_lists[v.rows]
   return sm90_mid.cost_of(p, v, arch, family, true, slower)
 end
 

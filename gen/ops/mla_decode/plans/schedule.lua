@@ -26,8 +26,10 @@ schedule = {
   cut = { sm90_many = 500, sm90_many_gather = 500, sm90_mid = 500, sm90_mid_gather = 500, sm90_few = 500, sm90_small_rank = 500,
     -- The same for several splits, where the comparison takes the fixed cost once a share, and partial results and a merge are
     -- paid for anyway: from 30 small batches, whole and cut, on the same device.
-    sm90_many_shares = 420, sm90_mid_shares = 250, sm90_few_shares = 380, sm90_many_gather_shares = 420,
-    sm90_mid_gather_shares = 250,
+    sm90_many_shares = 420, sm90_mid_shares = 250, sm90_few_shares = 380,
+    -- Rows copied one by one: 55 launches of 28 batches in pages of 1, whole and cut, one NVIDIA H200, 2026-11-30
+    -- (docs/lab/bench.md, "Cut or whole decides").
+    sm90_many_gather_shares = 340, sm90_mid_gather_shares = 170,
     sm90_many_whole = 500, sm90_many_gather_whole = 500,
     -- Clusters pay the fixed cost once a block, too: 13 batches, whole and cut, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
     sm90_few_clusters = 360, sm90_mid_clusters = 400, sm90_many_clusters = 500,
