@@ -10,7 +10,7 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_raw_mid_6878
 
 constexpr int H = 20, Q_LEN = 2, R = 512, ROPE = 64, PAGE = 16;
 constexpr bool CAUSAL = 1;
-constexpr int N = 48, C = 1, VALUES = 256, MATH = 384; // threads of the values, and with those of the scores
+constexpr int N = 48, C = 1, VALUES = 256, MATH = 384;
 constexpr int NV = R / 64, HALF = NV / 2, GROUPS = 4; // blocks of columns of O; groups of columns with a scale
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
 constexpr int TOKEN = 656, PITCH = 656, TILE = 41984, RING = 3, NB = 1; // a tile is one box
@@ -264,7 +264,7 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_raw_mi
   extern __shared__ __align__(1024) char base[];
   const u32 smem = shared_address(base);
   const int group = __shfl_sync(~0u, (int)threadIdx.x / 128, 0);
-  if (group == 3) { // registers: 128 * (56 + 120 + 2 * 168) of 65536
+  if (group == 3) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
     make_barriers(base, smem, threadIdx.x - MATH);
 // [5 more lines of templates/mla_decode/sm90_raw_mid.cu.in]
