@@ -12,7 +12,7 @@
 //@ if not pools then include("mla_decode/sm90_raw_mid/thread_now.h") end
 //@ local own = teams == 2 and "own_barrier()" or "1" -- named barrier of the warpgroup's 128 threads
 //@ if teams == 2 then
-//@   needs("BOTH", "OWN", "SUM_REFS_AT", "TURN", "TURN_AT")
+//@   needs("BOTH", "OWN", "SUM_REFS_AT", "TURN", "TURN_AT", "VALUES")
 
 // ---- Two warpgroups in turns --------------------------------------------------------------------------------------------
 // Tile t of a piece is the (t % 2)th warpgroup's. Both make scores at the same time; m, the number of P and whether tiles are
