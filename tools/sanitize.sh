@@ -63,6 +63,7 @@ h128,r512,p64,q1,bf16,rope_halves,page64,b2,s330 sm90_many_rotate:cluster=2,sche
 h64,r512,p64,q1,bf16,e4m3fn,page64,b2,s330 sm90_raw_mid:load=pages,rows=64,schedule=fitted/s2,rows=1,team=8
 h64,r512,p64,q1,bf16,fp8_ds_mla,page1,b2,s330 sm90_raw_mid:load=rows,rows=64,schedule=fitted/s2,rows=1,team=8
 h64,r512,p0,q1,bf16,fp8_v4,page1,b2,s330 sm90_raw_mid:load=rows,rows=64,schedule=fitted/s2,rows=1,team=8
+h32,r512,p0,q1,bf16,fp8_v4,page1,b2,s330 sm90_raw_two:load=rows,rows=32,schedule=fitted/s2,rows=1,team=8
 h64,r256,p32,q1,bf16,rope_halves,page16,b2,s330 sm90_many_rotate:cluster=1,schedule=splits/s3,rows=1,team=4
 SET
 wait

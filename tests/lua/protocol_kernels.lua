@@ -41,12 +41,13 @@ return function(loader, entries)
       scales = f.scales, kpe16 = f.kpe16, scales_apart = f.scales_apart, page_size = p.page_size }
     return model("sm90_raw").of(plan("sm90_raw").make(v, isa), v)
   end
-  function of.sm90_raw_mid(p, x)
+  function of.sm90_raw_mid(p, x, teams)
     local f = loader.require("ops/mla_decode/families/sm90_raw").format_of(p)
     local v = { rank = p.rank, rope = p.rope, rows = x.rows, load = x.load, schedule = x.schedule, scales = f.scales,
-      kpe16 = f.kpe16, scales_apart = f.scales_apart, page_size = p.page_size }
+      kpe16 = f.kpe16, scales_apart = f.scales_apart, page_size = p.page_size, teams = teams or nil }
     return model("sm90_raw_mid").of(plan("sm90_raw_mid").make(v, isa), v)
   end
+  function of.sm90_raw_two(p, x) return of.sm90_raw_mid(p, x, 2) end
   function of.sm90_small_rank(p, x) return model("sm90_small_rank").of(plan("sm90_small_rank").make(p.rank, p.rope),
     { schedule = x.schedule }) end
 
@@ -72,7 +73,7 @@ return function(loader, entries)
       if together > 0 and family == "sm90_few" then values.load, values.wgs = "tma", 2 end
       local name = of[family] and family or family:gsub("_gather$", "")
       if of[name] and not item.rejected then
-        add(family, (name:gsub("_rotate$", "")), of[name](entry[1], values, name ~= family))
+        add(family, (name:gsub("_rotate$", ""):gsub("raw_two$", "raw_mid")), of[name](entry[1], values, name ~= family))
       end
     end
   end

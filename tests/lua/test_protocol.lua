@@ -24,6 +24,7 @@ local HOP = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, g
 local HOPP = { boxes = 9, ring = 15, rope = 64, schedule = "fitted", warps = 2 }
 local RAW = { boxes = 1, ring = 5, places = 1, wgs = 2, warps = 2, cluster = 1, schedule = "splits", rounds = 2, raises = 0 }
 local RAW_MID = { boxes = 1, ring = 3, ps = 2, schedule = "fitted", raises = 1, warps = 2, scored = true }
+local RAW_TWO = { boxes = 1, ring = 4, ps = 2, schedule = "fitted", raises = 1, warps = 2, teams = 2 }
 local ENDS_MID, ENDS_MANY = { blocks = 2, scores = true, warps = 2 }, { blocks = 2, warps = 2 }
 local HOPW = { buffers = 4, schedule = "fitted", warps = 2 }
 
@@ -156,6 +157,8 @@ T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters 
     { "sm90_raw_mid", with(RAW_MID, { schedule = "splits", lists = 2 }) },
     { "sm90_raw_mid", with(RAW_MID, { schedule = "splits", wide = 3 }) },
     { "sm90_raw_mid", with(RAW_MID, { raises = 2, wide = 2 }) }, { "sm90_raw_mid", with(RAW_MID, { scored = false, wide = 2 }) },
+    { "sm90_raw_mid", RAW_TWO }, { "sm90_raw_mid", with(RAW_TWO, { raises = 3, wide = 3 }) },
+    { "sm90_raw_mid", with(RAW_TWO, { schedule = "splits", lists = 2, wide = 2 }) },
     { "sm90_small_rank", HOPW },
     { "sm90_small_rank", with(HOPW, { schedule = "splits", buffers = 3 }) },
   }) do
@@ -268,7 +271,7 @@ test("what is written down of rings is what the check says", function()
   ok(known.sm90_raw[3] and known.sm90_raw[6])
   for ring = 2, 5 do
     for _, change in ipairs({ {}, { ps = 1 }, { schedule = "splits" }, { lists = 2 }, { scored = false },
-      { wide = 2 } }) do
+      { wide = 2 }, { scored = false, teams = 2 } }) do
       local found, text = first("sm90_raw_mid", with(RAW_MID, with(change, { ring = ring })))
       ok(not known.sm90_raw_mid[ring] or not found, "sm90_raw_mid %d: %s", ring, text)
     end
@@ -604,6 +607,14 @@ local SEEDS = {
   end },
   { "the next piece's facts are written before O is stored", "sm90_raw_mid", RAW_MID, { 2, 1 }, "race", "facts", function(m)
     edit(m, "producer 2", { "WAIT" }, "empty_q", "announce()", drop)
+  end },
+  { "m is set anew before the tile before has set it", "sm90_raw_mid", with(RAW_TWO, { raises = 3 }), { 5 }, "race", "refs",
+    function(m) edit(m, "scores", { "ARRIVE", "WAIT" }, "TURN", "work_on_scores()", drop) end },
+  { "the turn is passed on before m is set", "sm90_raw_mid", with(RAW_TWO, { raises = 3 }), { 5 }, "race", "turn", function(m)
+    edit(m, "scores 0", { "ARRIVE" }, "TURN", "pass_turn()", earlier(1))
+  end },
+  { "sums are added up before the second team's are there", "sm90_raw_mid", RAW_TWO, { 3 }, "race", "sums", function(m)
+    edit(m, "scores", { "ARRIVE", "WAIT" }, "BOTH", "finish_rows()", drop)
   end },
   { "O lands while the other block still multiplies", "clusters", ENDS_MID, nil, "race", "tiles", function(m)
     edit(m, "block 1 values", { "WAIT" }, "FREE", "send_columns()", drop)

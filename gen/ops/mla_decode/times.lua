@@ -89,17 +89,26 @@ return {
     -- `pools_row`: of a row beside that, of fp8_v4 with more than 16 rows, by the drawn batches of four groups.
     sm90_raw = {
       tile = 980, row = 28, scales_row = 12, pools_row = 60, scattered = 1.03, loss = 0.12, wave = 3400, fixed = 900, merge = 90,
+      -- Lists that the kernel reads itself, of tokens that hold scales: the same numbers from the same 90 lists.
+      lists = { tile = 326, row = 28, scales_row = 71.6, pools_row = 31, scattered = 1.03, loss = 0.12, wave = 3175, fixed = 0,
+        merge = 284 },
     },
     -- Five shapes at 64 rows, flat and with scales; `tile` from 32 x 8192 since m rises less often
     -- (docs/lab/kernels-hopper.md).
     sm90_raw_mid = { tile = 1060, row = 15, scales = 250, scattered = 1.03, loss = 0.05, wave = 3400, fixed = 3000,
       -- Lists that the kernel reads itself, by scales of a token and query rows of a block: a tile, and what a further turn of
-      -- blocks costs. Begin and end of the first turn: a number, of a row, of a block. From 70 lists of 64 to 2048, of 2 to 192
-      -- tokens with 64 and 128 heads, one NVIDIA H200, 2026-11-30 (docs/lab/kernels-hopper.md, "Index lists").
+      -- blocks costs. Begin and end of the first turn: a number, of a row, of a block. Fitted to 90 drawn lists with 3 to 8
+      -- variants each, one NVIDIA H200, 2026-11-30 (docs/lab/kernels-hopper.md, "Estimates of lists"); 48 and 64 rows of fp8_v4
+      -- by 70 lists of that day.
       lists = {
-        tile = { [4] = { [32] = 1610, [48] = 1890, [64] = 2330 }, [7] = { [32] = 1775, [48] = 2100, [64] = 2160 } },
-        wave = { [4] = { [32] = 4500, [48] = 4700, [64] = 7000 }, [7] = { [32] = 5400, [48] = 4900, [64] = 9500 } },
-        fixed = 3400, row = 58, block = 22.5,
+        tile = { [4] = { [32] = 1815, [48] = 2020, [64] = 2400 }, [7] = { [32] = 1945, [48] = 2250, [64] = 2160 } },
+        wave = { [4] = { [32] = 2775, [48] = 4700, [64] = 1790 }, [7] = { [32] = 4335, [48] = 4900, [64] = 9500 } },
+        fixed = 2700, row = 58, block = 14.4, loss = 0.05,
+      } },
+    sm90_raw_two = {
+      lists = {
+        tile = { [4] = { [32] = 1495 }, [7] = { [32] = 1495 } }, wave = { [4] = { [32] = 5685 }, [7] = { [32] = 4420 } },
+        fixed = 3800, row = 58, block = 0, loss = 0.05,
       } },
     -- The time of a merge kernel whose blocks end early, against the other one: where nothing is cut and places are free before
     -- the decode kernel's end, where it is full to its end, and where the batch is cut (docs/lab/perf-log/ragged.md).

@@ -10,6 +10,29 @@
 //@ if pools then needs("P_BYTES", "P_SLAB", "RAISED_BLOCKS", "RAISED_ROWS", "MORE_P", "SHIFTS_AT", "TOKEN_ROW") end
 
 //@ if not pools then include("mla_decode/sm90_raw_mid/thread_now.h") end
+//@ local own = teams == 2 and "own_barrier()" or "1" -- named barrier of the warpgroup's 128 threads
+//@ if teams == 2 then
+//@   needs("BOTH", "OWN", "SUM_REFS_AT", "TURN", "TURN_AT", "VALUES")
+
+// ---- Two warpgroups in turns --------------------------------------------------------------------------------------------
+// Tile t of a piece is the (t % 2)th warpgroup's. Both make scores at the same time; m, the number of P and whether tiles are
+// wide go from tile to tile: who has the turn reads them, sets m, and passes the turn on before it makes P.
+struct turn_state {
+  u32 i, raises, wide; // P's number; how often m was set anew in this piece
+};
+MLAF_DEV int team_now() { return thread_now() / 128 - 2; }
+MLAF_DEV int own_barrier() { return team_now() ? OWN : 1; }
+MLAF_DEV turn_state load_turn(u32 smem) {
+  const uint4 x = load_16(smem + TURN_AT);
+  return {x.x, x.y, x.z};
+}
+MLAF_DEV void pass_turn(u32 smem, const turn_state& x, bool last) {
+  if (thread_now() % 128 == 0)
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %3};"
+                 ::"r"(smem + TURN_AT), "r"(x.i), "r"(x.raises), "r"(x.wide) : "memory");
+  if (!last) named_arrive(TURN + (team_now() ^ 1), 256);
+}
+//@ end
 
 // Two numbers for each group of 8 rows: those of the rows that the thread has in it.
 typedef float2 of_rows[N / 8];
@@ -80,7 +103,7 @@ MLAF_DEV void store_p(const float (&x)[N / 2], ${handed}of_rows& sum, u32 p) {
   }
 }
 
-//@ if pools then include("mla_decode/sm90_raw_mid/scores_pools.h")
+//@ if pools then include("mla_decode/sm90_raw_mid/scores_pools.h", { own = own })
 //@ else
 // S^T of a tile${scales == 0 and ", whose last products are left under way" or ""}. at: of the row that the lane has
 // the address for; q: operand() of Q.
@@ -213,27 +236,32 @@ MLAF_DEV void clear_rows(char* tile, int valid) {
   for (int i = valid * (TOKEN / 16) + (int)threadIdx.x % 128; i < 64 * (TOKEN / 16); i += 128)
     *(uint4*)(tile + place_of(i / (TOKEN / 16)) + i % (TOKEN / 16) * 16) = ${value}(0, 0, 0, 0);
 //@ end
-  named_sync(1, 128);
+  named_sync(${own}, 128);
 }
 
+//@ local warps_from = teams == 2 and "team_now() * (4 * N) + " or ""
+//@ local own_row = teams == 2 and "(team_now() * (4 * N) + n)" or "n"
 // Sets m anew, of all rows that grew, where one score is too far above it: for the values O's factors, with P number i.
 MLAF_DEV void raise(u32 smem, const float (&s)[N / 2], of_rows& sum, of_rows& m, u32 i) {
   const int n = thread_now() % 128, lane = n % 32, warp = n / 32;
 #pragma unroll
   for (int c = 0; c < COLS; c++) {
     const float top = max_over_lanes<4, 32>(fmaxf(s[c / 2 * 4 + c % 2], s[c / 2 * 4 + c % 2 + 2]));
-    if (lane < 4) store_4(smem + SUMS_AT + 4 * (warp * N + 8 * (c / 2) + 2 * lane + c % 2), top);
+    if (lane < 4) store_4(smem + SUMS_AT + 4 * (${warps_from}warp * N + 8 * (c / 2) + 2 * lane + c % 2), top);
   }
-  named_sync(1, 128);
+  named_sync(${own}, 128);
   if (n < N) {
-    float top = load_4(smem + SUMS_AT + 4 * n);
+    float top = load_4(smem + SUMS_AT + 4 * ${own_row});
 #pragma unroll
-    for (int k = 1; k < 4; k++) top = fmaxf(top, load_4(smem + SUMS_AT + 4 * (k * N + n)));
+    for (int k = 1; k < 4; k++) top = fmaxf(top, load_4(smem + SUMS_AT + 4 * (${warps_from}k * N + n)));
     const float m = load_4(smem + REFS_AT + 4 * n), now = fmaxf(m, top - LIFT);
     store_4(smem + REFS_AT + 4 * n, now);
+//@ if teams == 2 then
+    store_4(smem + SUM_REFS_AT + 4 * (team_now() * N + n), now);
+//@ end
     store_4(smem + FACTORS_AT + 4 * (i % PS * N + n), exp2_fast(m - now));
   }
-  named_sync(1, 128);
+  named_sync(${own}, 128);
   of_rows by;
   load_rows(by, smem + FACTORS_AT + i % PS * (4 * N));
   load_rows(m, smem + REFS_AT);
@@ -259,19 +287,47 @@ MLAF_DEV bool too_high(const float (&s)[N / 2], const of_rows& m) {
 }
 
 //@ end
+//@ if teams == 2 then
+// Sums that are relative to what m was when this warpgroup had its last tile, to m.
+MLAF_DEV void refer_sums(u32 smem, const of_rows& m, of_rows& sum) {
+  const u32 refs = smem + SUM_REFS_AT + team_now() * (4 * N);
+  of_rows was;
+  load_rows(was, refs);
+#pragma unroll
+  for (int j = 0; j < N / 8; j++) sum[j].x *= exp2_fast(was[j].x - m[j].x), sum[j].y *= exp2_fast(was[j].y - m[j].y);
+  named_sync(own_barrier(), 128);
+  const int n = thread_now() % 128;
+  if (n < N) store_4(refs + 4 * n, load_4(smem + REFS_AT + 4 * n));
+}
+
+//@ end
 // The rows' sums over all threads: their inverse for the values, the LSE for the caller.
-MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const work& w, const of_rows& sum) {
+//@ local sums = teams == 2 and "of_rows& sum, u32 seen" or "const of_rows& sum"
+MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const work& w, ${sums}) {
   const int n = thread_now() % 128, lane = n % 32, warp = n / 32;
+//@ if teams == 2 then
+  named_sync(BOTH, 256); // m is final
+  if (load_turn(smem).raises != seen) {
+    of_rows m;
+    load_rows(m, smem + REFS_AT);
+    refer_sums(smem, m, sum);
+  }
+//@ end
 #pragma unroll
   for (int c = 0; c < COLS; c++) {
     const float all = sum_over_lanes<4, 32>(c % 2 ? sum[c / 2].y : sum[c / 2].x);
-    if (lane < 4) store_4(smem + SUMS_AT + 4 * (warp * N + 8 * (c / 2) + 2 * lane + c % 2), all);
+    if (lane < 4) store_4(smem + SUMS_AT + 4 * (${warps_from}warp * N + 8 * (c / 2) + 2 * lane + c % 2), all);
   }
-  named_sync(1, 128);
+//@ if teams == 2 then
+  named_sync(BOTH, 256);
+  if (team_now()) return;
+//@ else
+  named_sync(${own}, 128);
+//@ end
   if (n < N) {
     float all = 0.0f;
 #pragma unroll
-    for (int i = 0; i < 4; i++) all += load_4(smem + SUMS_AT + 4 * (i * N + n));
+    for (int i = 0; i < ${4 * teams}; i++) all += load_4(smem + SUMS_AT + 4 * (i * N + n));
     const float scale = ${scales > 0 and "1.0f" or "a.kv_scale ? *a.kv_scale : 1.0f"};
 //@ if lists then
     const float lse = all == 0.0f ? minus_inf() : load_4(smem + REFS_AT + 4 * n) + log2_fast(all);
@@ -340,7 +396,7 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
 //@ end
   const work& w = ((const facts*)(base + FACTS_AT))->w;
   place at = {0, 0, 1};
-//@ if pools then
+//@ if pools and teams == 1 then
   u32 i = 0; // P's number
 //@ end
 #pragma unroll 1
@@ -350,21 +406,35 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
     // Tokens that a row sees: all of them, or by its query token. Rows are in the order of their tokens: row 0 sees least.
     auto sees = [&](int row) { return smaller(w.end, CAUSAL ? w.tokens - (w.n - 1 - (w.row0 + row) / H) : w.end); };
     const int end = w.end, all_see = sees(0);
-    bool poisoned = w.bad${pools and ", wide = false" or ""};
+    bool poisoned = w.bad${pools and teams == 1 and ", wide = false" or ""};
+//@ if teams == 2 then
+    u32 seen = 0; // how often m was set anew when `sum` was made relative to it
+//@ end
     of_rows sum;
 #pragma unroll
     for (int j = 0; j < N / 8; j++) sum[j] = make_float2(0.0f, 0.0f);
     if (threadIdx.x % 128 < N) store_4(smem + REFS_AT + 4 * (threadIdx.x % 128), LOWEST);
+//@ if teams == 2 then
+    if (threadIdx.x % 128 < N) store_4(smem + SUM_REFS_AT + 4 * (team_now() * N + threadIdx.x % 128), LOWEST);
+    if (threadIdx.x == VALUES) store_u32(smem + TURN_AT + 4, 0), store_u32(smem + TURN_AT + 8, 0);
+//@ end
 //@ if pools then
     if (threadIdx.x % 128 < 8) store_4(smem + SHIFTS_AT + 4 * (threadIdx.x % 128), 1.0f);
 //@ end
     named_sync(Q_READY, MATH);
 #pragma unroll 1
     for (int token0 = w.begin; token0 < end; token0 += 64) {
+//@ if teams == 2 then
+      if ((token0 - w.begin) / 64 % 2 != team_now()) {
+        advance(at, 1);
+        at.tile++;
+        continue;
+      }
+//@ end
       float s[N / 2]${pools and "" or ", x[N / 2]"};
       barrier_wait(full_barrier(smem, at.slot), at.lap);
       if (end - token0 < 64) clear_rows(base + RING_AT + TILE * at.slot, end - token0);
-//@ if not pools then
+//@ if not pools and teams == 1 then
       const u32 i = at.tile - 1; // P's number
 //@ end
 //@ if pools then
@@ -391,7 +461,9 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
 //@ if not pools then
       load_rows(by, smem + ROWS_AT);
 //@ end
+//@ if teams == 1 then
       load_rows(m, smem + REFS_AT);
+//@ end
       const int bad = load_s32(smem + BAD_AT + 4 * at.slot);
 //@ if scales == 0 or pools then
       mma_wait<0>();
@@ -423,41 +495,65 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
           if (token0 + own_token + c / 2 % 2 * STEP_8 >= sees(c / 4 * 8 + 2 * (lane % 4) + c % 2)) s[c] = minus_inf();
       }
 //@ end
+//@ if teams == 2 then
+      if (token0 > w.begin) named_sync(TURN + team_now(), 256);
+      turn_state turn = load_turn(smem);
+      u32& i = turn.i;
+      load_rows(m, smem + REFS_AT);
+      if (turn.raises != seen) refer_sums(smem, m, sum);
+//@ end
       barrier_wait(smem + P_EMPTY_AT + i % PS * 8, i / PS & 1 ^ 1);
 //@ if pools then
+//@   if teams == 2 then
+      bool wide = turn.wide;
+//@   end
       const u32 p_at = place_of_p(smem), p = p_at + i % PS * P_BYTES;
       store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 8 * warp, codes);
       const u32 odd = outside_f16(codes[0].x) | outside_f16(codes[0].y) | outside_f16(codes[1].x) | outside_f16(codes[1].y);
-      const bool other = named_any(1, 128, too_high(s, m) || odd || wide);
+      const bool other = named_any(${own}, 128, too_high(s, m) || odd || wide);
       if (threadIdx.x % 128 == 0) store_u32(smem + RAISED_AT + i % PS * 4, other ? RAISED_ROWS : 0);
-      if (other && !wide) wide = named_any(1, 128, odd != 0);
+      if (other && !wide) wide = named_any(${own}, 128, odd != 0);
       if (wide) {
         wide_scores(k_at + TILE * at.slot, row, q, s);
         finish_scores();
         load_rows(m, smem + REFS_AT);
       }
-      const bool higher = wide ? named_any(1, 128, too_high(s, m)) : other;
+      const bool higher = wide ? named_any(${own}, 128, too_high(s, m)) : other;
       if (higher) raise(smem, s, sum, m, i);
+//@   if teams == 2 then
+      seen = turn.raises += higher;
+      if (wide) turn.wide = hand_over_wide(smem, s, m, sum, row, p_at, token0 == w.begin, higher, i);
+      const u32 own = i++;
+      pass_turn(smem, turn, token0 + 64 >= end);
+      if (!wide) store_p(s, m, sum, p);
+//@   else
       if (wide) wide = hand_over_wide(smem, s, m, sum, row, p_at, token0 == w.begin, higher, i);
       else store_p(s, m, sum, p);
+//@   end
 //@ else
 //@ if scales > 0 then
       store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 32 * warp, scales, units);
 //@ end
-      const bool higher = named_any(1, 128, relative(s, m, x));
+      const bool higher = named_any(${own}, 128, relative(s, m, x));
       if (threadIdx.x % 128 == 0) store_u32(smem + RAISED_AT + i % PS * 4, higher);
       if (higher) {
         raise(smem, s, sum, m, i);
         relative(s, m, x);
       }
-      store_p(x, ${units and "units, " or ""}sum, p_at + i % PS * (128 * N));
+//@   if teams == 2 then
+      seen = turn.raises += higher;
+      const u32 own = i++;
+      pass_turn(smem, turn, token0 + 64 >= end);
+//@   end
+//@ local number = teams == 2 and "own" or "i" -- P's
+      store_p(x, ${units and "units, " or ""}sum, p_at + ${number} % PS * (128 * N));
 //@ end
       fence_async();
       __syncwarp();
-      barrier_arrive_if(lane == 0, smem + P_FULL_AT + i % PS * 8);
+      barrier_arrive_if(lane == 0, smem + P_FULL_AT + ${teams == 2 and "own" or "i"} % PS * 8);
       advance(at, 1);
       at.tile++;
-//@ if pools then
+//@ if pools and teams == 1 then
       i++;
 //@ end
     }
@@ -465,7 +561,7 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
 #pragma unroll
       for (int j = 0; j < N / 8; j++) sum[j] = make_float2(not_a_number(), not_a_number());
     }
-    finish_rows(a, smem, w, sum);
+    finish_rows(a, smem, w, sum${teams == 2 and ", seen" or ""});
     barrier_arrive(smem + EMPTY_Q_AT);
   }
 }

@@ -4,6 +4,7 @@
 // A tile with any other scale is *wide*: scores are sums by group of columns, times the scale in fp32, and P goes to the values
 // once for each group, times the scale relative to a power of two that the group's O is kept relative to, while scales of the
 // other groups are 0. Once such a power is not 1, all tiles of the piece behind it are wide, too.
+//@ -- own: number of the named barrier of the warpgroup's threads.
 //@ needs("BUFFERS", "CODES", "GROUPS", "N", "PITCH", "PS", "P_SLAB", "Q_SLAB", "SHIFTS_AT", "SHIFT_FACTORS_AT", "SHIFT_TOPS_AT")
 //@ needs("TOKEN_ROW")
 constexpr float WIDE_LIFT = 13.0f, WIDE_SLACK = 2.0f; // P times a scale: as m's of sm90_raw/softmax.h
@@ -154,7 +155,7 @@ MLAF_DEV bool refer(u32 smem, const float (&p)[N / 2], u32 row, bool first, u32 
     most = max_over_lanes<1, 32>(most);
     if (lane == 0) store_4(smem + SHIFT_TOPS_AT + 4 * (8 * warp + g), most);
   }
-  named_sync(1, 128);
+  named_sync(${own}, 128);
   if (n < 8) {
     const float old = load_4(smem + SHIFTS_AT + 4 * n);
     float top = 0.0f, now = old;
@@ -169,7 +170,7 @@ MLAF_DEV bool refer(u32 smem, const float (&p)[N / 2], u32 row, bool first, u32 
     store_4(smem + SHIFT_FACTORS_AT + 4 * (i % PS * 8 + n), now / old); // of powers of two
     other = now != 1.0f;
   }
-  return named_any(1, 128, other);
+  return named_any(${own}, 128, other);
 }
 
 // P (x) for group g, to `to`; all groups' scales for the values, to `scales`: 1, and 0 of the others. With the first group goes P

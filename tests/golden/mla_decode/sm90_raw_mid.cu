@@ -10,7 +10,7 @@ extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_raw_mid_6878
 
 constexpr int H = 20, Q_LEN = 2, R = 512, ROPE = 64, PAGE = 16;
 constexpr bool CAUSAL = 1;
-constexpr int N = 48, C = 1, VALUES = 256, MATH = 384; // threads of the values, and with those of the scores
+constexpr int N = 48, C = 1, VALUES = 256, MATH = 384;
 constexpr int NV = R / 64, HALF = NV / 2, GROUPS = 4; // blocks of columns of O; groups of columns with a scale
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
 constexpr int TOKEN = 656, PITCH = 656, TILE = 41984, RING = 3, NB = 1; // a tile is one box
@@ -23,7 +23,9 @@ constexpr int PS = 2; // places of P
 struct shared_memory {
   char q[55296], p[PS][128 * N]; // swizzled
   char scales[PS][GROUPS][128]; // of a tile's tokens, in f16
-// [3 more lines of templates/mla_decode/sm90_raw_mid.cu.in]
+  char ring[RING][TILE];
+  float refs[N], factors[PS][N], rows[N]; // m of each row; what O is multiplied by; factors of scores
+  float sums[4][N], inverse[N];           // by warp: maxima of a tile, at the end sums; 1 over the sum of them
   u64 full[RING], empty[RING], full_q, empty_q, p_full[PS], p_empty[PS], end; // barriers
   __align__(16) char facts[80];
   int raised[PS], bad[RING]; // 1: O is to be multiplied; of each slot: the number of the last tile with a bad page
@@ -130,10 +132,35 @@ MLAF_DEV void scores(u32 at, u32 q, u32 scales, float (&s)[N / 2], token_units& 
 // [4 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
     *(uint4*)(tile + place_of(i / (TOKEN / 16)) + i % (TOKEN / 16) * 16) = make_uint4(0, 0, 0, 0);
   named_sync(1, 128);
-// [35 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+}
+// [6 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+    if (lane < 4) store_4(smem + SUMS_AT + 4 * (warp * N + 8 * (c / 2) + 2 * lane + c % 2), top);
+  }
+  named_sync(1, 128);
+  if (n < N) {
+    float top = load_4(smem + SUMS_AT + 4 * n);
+#pragma unroll
+    for (int k = 1; k < 4; k++) top = fmaxf(top, load_4(smem + SUMS_AT + 4 * (k * N + n)));
+    const float m = load_4(smem + REFS_AT + 4 * n), now = fmaxf(m, top - LIFT);
+    store_4(smem + REFS_AT + 4 * n, now);
+    store_4(smem + FACTORS_AT + 4 * (i % PS * N + n), exp2_fast(m - now));
+  }
+  named_sync(1, 128);
+  of_rows by;
+// [15 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
 
 MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const work& w, const of_rows& sum) {
-// [11 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+  const int n = thread_now() % 128, lane = n % 32, warp = n / 32;
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const float all = sum_over_lanes<4, 32>(c % 2 ? sum[c / 2].y : sum[c / 2].x);
+    if (lane < 4) store_4(smem + SUMS_AT + 4 * (warp * N + 8 * (c / 2) + 2 * lane + c % 2), all);
+  }
+  named_sync(1, 128);
+  if (n < N) {
+    float all = 0.0f;
+#pragma unroll
+    for (int i = 0; i < 4; i++) all += load_4(smem + SUMS_AT + 4 * (i * N + n));
     const float scale = 1.0f;
     store_4(smem + INVERSE_AT + 4 * n, all == 0.0f ? 0.0f : scale / all); // no token seen: O = 0
 // [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
@@ -162,14 +189,25 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
 #pragma unroll
       for (int c = 0; c < N / 2; c++) s[c] = fmaf(s[c], c % 2 ? by[c / 4].y : by[c / 4].x, -units.log2[c / 2 % 2]);
       poisoned |= bad == at.tile; // a page id that is none
-// [6 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+// [5 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+      barrier_wait(smem + P_EMPTY_AT + i % PS * 8, i / PS & 1 ^ 1);
       store_scales(smem + SCALES_AT + i % PS * (128 * GROUPS) + 32 * warp, scales, units);
-// [6 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+      const bool higher = named_any(1, 128, relative(s, m, x));
+      if (threadIdx.x % 128 == 0) store_u32(smem + RAISED_AT + i % PS * 4, higher);
+// [4 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
       store_p(x, units, sum, p_at + i % PS * (128 * N));
       fence_async();
-// [4 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+      __syncwarp();
+      barrier_arrive_if(lane == 0, smem + P_FULL_AT + i % PS * 8);
+      advance(at, 1);
+      at.tile++;
+// [3 more lines of tests/golden/mla_decode/sm90_mid.cu]
+      for (int j = 0; j < N / 8; j++) sum[j] = make_float2(not_a_number(), not_a_number());
     }
-// [8 more lines of templates/mla_decode/sm90_raw_mid/scores.h]
+    finish_rows(a, smem, w, sum);
+    barrier_arrive(smem + EMPTY_Q_AT);
+  }
+}
 
 MLAF_DEV void rescale(u32 factors, float (&o)[HALF][N / 2]) {
 // [16 more lines of templates/mla_decode/sm90_raw_mid/values.h]
@@ -226,7 +264,7 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_raw_mi
   extern __shared__ __align__(1024) char base[];
   const u32 smem = shared_address(base);
   const int group = __shfl_sync(~0u, (int)threadIdx.x / 128, 0);
-  if (group == 3) { // registers: 128 * (56 + 120 + 2 * 168) of 65536
+  if (group == 3) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
     make_barriers(base, smem, threadIdx.x - MATH);
 // [5 more lines of templates/mla_decode/sm90_raw_mid.cu.in]

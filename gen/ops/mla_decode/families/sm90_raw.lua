@@ -7,7 +7,7 @@ local parts = require("parts")
 local raw_plan = require("ops/mla_decode/plans/sm90_raw")
 local ceil_div = shape.ceil_div
 
-local times = require("ops/mla_decode/times").measured.sm90_raw
+local measured = require("ops/mla_decode/times").measured.sm90_raw
 local MOST_GROUPS = 4 -- row groups that read the same tokens through L2
 
 local function format_of(p) return raw_plan.format(parts.of("mla_decode", p.cache)) end
@@ -17,6 +17,7 @@ local function has_pools(p) return format_of(p).pools end
 -- Nanoseconds of a launch.
 local function nanoseconds(p, v, arch, slots, lists)
   local groups, scales = ceil_div(p.heads * p.q_len, v.rows), scales_of(p)
+  local times = lists and scales > 0 and measured.lists or measured
   local block_ns = times.tile + times.row * math.max(0, v.rows - 16) + (scales > 0 and times.scales_row * v.rows or 0)
     + (has_pools(p) and p.heads * p.q_len > 16 and times.pools_row * v.rows or 0)
   local merge = v.cluster > 1 and times.merge * v.cluster or 0

@@ -20,7 +20,7 @@ schedule = {
     sm90_many_gather_shares = 320, sm90_mid_gather_shares = 128,
     sm90_many_whole = 320, sm90_many_gather_whole = 320, sm90_few_clusters = 128, sm90_mid_clusters = 128,
     sm90_many_clusters = 320,
-    sm90_raw = 256, sm90_raw_mid = 256 },
+    sm90_raw = 256, sm90_raw_mid = 256, sm90_raw_two = 256 },
   -- The cost of a cut beyond a request's own begin and end: from 100 and 128 equal requests of 1024 to 16384 tokens, whole
   -- and cut, on the same device (docs/lab/perf-log/ragged.md).
   cut = { sm90_many = 500, sm90_many_gather = 500, sm90_mid = 500, sm90_mid_gather = 500, sm90_few = 500, sm90_small_rank = 500,
@@ -34,7 +34,7 @@ schedule = {
     -- Clusters pay the fixed cost once a block, too: 13 batches, whole and cut, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
     sm90_few_clusters = 360, sm90_mid_clusters = 400, sm90_many_clusters = 500,
     -- Tokens of 8 bits take half as long, cuts do not.
-    sm90_raw = 1000, sm90_raw_mid = 1000 },
+    sm90_raw = 1000, sm90_raw_mid = 1000, sm90_raw_two = 1000 },
   -- The same for one split where all requests run at once, by rows of a request: only a cut gives blocks a second piece then,
   -- whose begin and end they would not have; up to 64 rows whole requests bring memory to its limit, too. From 31 shapes, whole
   -- and cut, on the same device.

@@ -11,12 +11,14 @@ local PRODUCERS = 2 -- both copy rows of every tile; the last one brings facts, 
 -- A kernel of a plan (gen/ops/mla_decode/plans/sm90_raw_mid.lua) with its parameters. ps: places of P.
 function sm90_raw_mid.of(plan, v)
   return { boxes = 1, ring = plan.ring, ps = plan.ps, schedule = v.schedule, raises = 1, warps = 2,
-    lists = plan.list > 0 and 2 or nil, scored = plan.scored, wide = plan.shifts and 2 or nil }
+    lists = plan.list > 0 and 2 or nil, scored = plan.scored, wide = plan.shifts and 2 or nil,
+    teams = plan.threads > 512 and 2 or nil }
 end
 
 -- v: boxes (1), ring, ps, schedule, raises (tiles of a piece, from the first on, where m is set anew), warps; lists: a block with
 -- one piece has an index list, whose table is filled anew at each so manieth tile (nil: it has not); scored: values wait for the
--- next tile's scores; wide: so many P go over for each second tile, one after the other (nil: one for each tile).
+-- next tile's scores; wide: so many P go over for each second tile, one after the other (nil: one for each tile); teams: two
+-- warpgroups make scores, in turns (nil: one).
 local function wide(v, i) return v.wide and i % 2 == 0 and v.wide or 1 end
 local function number_of(v, i) return i + (v.wide and (v.wide - 1) * ((i + 1) // 2) or 0) end -- the first P of tile i
 
@@ -27,10 +29,12 @@ local function block(m, v)
     x.slots[s], x.bad[s] = {}, m:place(("BAD[%d]"):format(s))
     for w = 1, PRODUCERS do x.slots[s][w] = m:place(("slot %d, rows of producer %d"):format(s, w)) end
   end
-  x.full_q, x.empty_q, x.ended = m:barrier("full_q", 1), m:barrier("empty_q", 3 * v.warps), m:barrier("END", v.warps)
+  local teams = v.teams or 1
+  local math = (2 + teams) * v.warps
+  x.full_q, x.empty_q, x.ended = m:barrier("full_q", 1), m:barrier("empty_q", math), m:barrier("END", v.warps)
   index_list.add_places(x, PRODUCERS, function(name) return m:place(name) end)
-  x.made, x.begun = m:named("MADE", PRODUCERS), m:named("BEGUN", PRODUCERS + 3 * v.warps)
-  x.own, x.q_ready, x.half = m:named("named 1", v.warps), m:named("Q_READY", 3 * v.warps), {}
+  x.made, x.begun = m:named("MADE", PRODUCERS), m:named("BEGUN", PRODUCERS + math)
+  x.owns, x.q_ready, x.half = { [0] = m:named("named 1", v.warps) }, m:named("Q_READY", math), {}
   x.p_full, x.p_empty, x.scored, x.p, x.raised, x.factors, x.scales = {}, {}, {}, {}, {}, {}, {}
   x.q, x.facts, x.refs, x.sums, x.inverse, x.zeros = { all = m:place("Q") }, m:place("facts"), {}, {}, {}, {}
   local function of_warps(name)
@@ -45,7 +49,13 @@ local function block(m, v)
     x.raised[i] = m:place("raised " .. i)
   end
   for g = 0, 1 do x.half[g], x.q[g] = m:named("named " .. 2 + g, v.warps), of_warps("Q of half " .. g) end
-  x.refs, x.sums, x.inverse, x.zeros = of_warps("refs"), of_warps("sums"), of_warps("inverse"), of_warps("zeros")
+  x.refs, x.sums, x.inverse, x.zeros = of_warps("refs"), { [0] = of_warps("sums") }, of_warps("inverse"), of_warps("zeros")
+  if v.teams then
+    x.owns[1], x.sums[1] = m:named("OWN", v.warps), of_warps("sums of team 1")
+    x.sum_refs = { [0] = of_warps("refs of sums"), of_warps("refs of sums of team 1") }
+    x.turn, x.turns, x.both = m:place("turn"), {}, m:named("BOTH", 2 * v.warps)
+    for g = 0, 1 do x.turns[g] = m:named("TURN of " .. g, 2 * v.warps) end
+  end
   if v.wide then
     x.tops, x.shifts, x.shift_factors = of_warps("shift tops"), m:place("shifts"), {}
     for i = 0, v.ps - 1 do x.shift_factors[i] = m:place("shift factors " .. i) end
@@ -84,28 +94,37 @@ local function produce(x, a, who, pieces)
 end
 
 -- ---- Scores -------------------------------------------------------------------------------------------------------------
-local function raise(x, a, w, i, n)
+local function raise(x, a, g, w, i, n)
   local v = x.v
-  a:write(x.sums[w], "maxima " .. i, "raise()")
-  a:sync(x.own, "raise()")
-  read_all(a, x.sums, v, "maxima " .. i, "raise()")
+  a:write(x.sums[g][w], "maxima " .. i, "raise()")
+  a:sync(x.owns[g], "raise()")
+  read_all(a, x.sums[g], v, "maxima " .. i, "raise()")
   a:write(x.refs[w], i, "raise()")
+  if v.teams then a:write(x.sum_refs[g][w], i, "raise()") end
   a:write(x.factors[n % v.ps][w], n, "raise()")
-  a:sync(x.own, "raise()")
+  a:sync(x.owns[g], "raise()")
   read_all(a, x.factors[n % v.ps], v, n, "raise()")
 end
 
+-- Sums of a team of two become relative to what m is now, set by tile `set`, where they were relative to tile `own`'s.
+local function refer_sums(x, a, g, w, own, set)
+  read_all(a, x.sum_refs[g], x.v, own, "refer_sums()")
+  a:sync(x.owns[g], "refer_sums()")
+  a:read(x.refs[w], set, "refer_sums()")
+  a:write(x.sum_refs[g][w], set, "refer_sums()")
+end
+
 -- The other P of a wide tile, the i-th of all, behind its scores; n: the first one's number. Returns the last one's.
-local function hand_over_wide(x, a, w, i, n)
+local function hand_over_wide(x, a, g, w, i, n)
   local v = x.v
   a:write(x.tops[w], i, "refer()")
-  a:sync(x.own, "refer()")
+  a:sync(x.owns[g], "refer()")
   if w == 0 then
     for k = 0, v.warps - 1 do a:read(x.tops[k], i, "refer()") end
     a:write(x.shifts, i, "refer()")
     a:write(x.shift_factors[n % v.ps], n, "refer()")
   end
-  a:sync(x.own, "refer()")
+  a:sync(x.owns[g], "refer()")
   for m = n, n + v.wide - 1 do
     if w == 0 then a:write(x.raised[m % v.ps], m, "hand_over_wide()") end
     a:read(x.shifts, i, "store_wide()")
@@ -119,59 +138,88 @@ local function hand_over_wide(x, a, w, i, n)
   end
 end
 
--- Tile t of piece k, the i-th of all; set: the tile that m was set by last.
-local function score_tile(x, a, w, k, t, last, i, set)
+-- Tile t of piece k, the i-th of all, by team g; set: the tile that m was set by last; own: the one that its sums are relative
+-- to m of. Returns both, as they are then.
+local function score_tile(x, a, g, w, k, t, last, i, set, own)
   local v, s, n = x.v, i % x.v.ring, number_of(x.v, i)
   a:wait(x.full[s], i // v.ring, "work_on_scores()")
   if last then
     a:write(x.zeros[w], i, "clear_rows()")
-    a:sync(x.own, "clear_rows()")
+    a:sync(x.owns[g], "clear_rows()")
   end
   a:read(x.bad[s], i, "work_on_scores()")
   a:read(x.q.all, k, "scores()")
-  for g = 0, 1 do read_all(a, x.q[g], v, k, "scores()") end
+  for h = 0, 1 do read_all(a, x.q[h], v, k, "scores()") end
   read_tile(x, a, i, "scores()")
   if v.scored then a:arrive(x.scored[n % v.ps], n // v.ps, "work_on_scores()") end
+  if v.teams then
+    if t > 0 then a:sync(x.turns[g], "work_on_scores()") end
+    a:read(x.turn, t > 0 and i or "begin " .. k, "work_on_scores()")
+    if own ~= set then refer_sums(x, a, g, w, own, set) end
+  end
   a:wait(x.p_empty[n % v.ps], n // v.ps - 1, "work_on_scores()")
   a:write(x.scales[n % v.ps][w], n, "store_scales()")
   read_all(a, x.refs, v, set, "relative()")
-  a:sync(x.own, "work_on_scores()")
+  a:sync(x.owns[g], "work_on_scores()")
   if w == 0 then a:write(x.raised[n % v.ps], n, "work_on_scores()") end
   if wide(v, i) > 1 then
-    a:sync(x.own, "work_on_scores()")
+    a:sync(x.owns[g], "work_on_scores()")
     read_tile(x, a, i, "wide_scores()")
     read_all(a, x.refs, v, set, "relative()")
-    a:sync(x.own, "work_on_scores()")
+    a:sync(x.owns[g], "work_on_scores()")
   end
   if t < v.raises then
-    raise(x, a, w, i, n)
+    raise(x, a, g, w, i, n)
     read_all(a, x.refs, v, i, "relative()")
+    set = i
   end
-  if wide(v, i) > 1 then n = hand_over_wide(x, a, w, i, n) end
+  if wide(v, i) > 1 then n = hand_over_wide(x, a, g, w, i, n) end
+  if v.teams then
+    if w == 0 then a:write(x.turn, i + 1, "pass_turn()") end
+    if not last then a:pass(x.turns[1 - g], "pass_turn()") end
+  end
   a:write(x.p[n % v.ps][w], n, "store_p()")
   a:arrive(x.p_full[n % v.ps], n // v.ps, "work_on_scores()")
-  return t < v.raises and i or set
+  return set, set
 end
 
-local function work_on_scores(x, a, w, pieces)
+local function work_on_scores(x, a, g, w, pieces)
   local v, i = x.v, 0
   for k = 0, #pieces do
     a:wait(x.full_q, k, "work_on_scores()")
     a:read(x.facts, k, "work_on_scores()")
-    local tiles, set = pieces[k + 1], "begin " .. k
+    local tiles, begun = pieces[k + 1], "begin " .. k
     if not tiles then return end
-    a:write(x.refs[w], set, "work_on_scores()")
-    if v.wide and w == 0 then a:write(x.shifts, set, "work_on_scores()") end
+    local set, own = begun, begun
+    if g == 0 then a:write(x.refs[w], set, "work_on_scores()") end
+    if v.wide and g == 0 and w == 0 then a:write(x.shifts, set, "work_on_scores()") end
+    if v.teams then
+      a:write(x.sum_refs[g][w], set, "work_on_scores()")
+      if g == 0 and w == 0 then a:write(x.turn, set, "work_on_scores()") end
+    end
     a:sync(x.q_ready, "work_on_scores()")
-    for t = 0, tiles - 1 do set = score_tile(x, a, w, k, t, t == tiles - 1, i + t, set) end
+    for t = 0, tiles - 1 do
+      if t % (v.teams or 1) == g then
+        set, own = score_tile(x, a, g, w, k, t, t == tiles - 1, i + t, set, own)
+      elseif t < v.raises then
+        set = i + t
+      end
+    end
     i = i + tiles
-    a:write(x.sums[w], "sums " .. k, "finish_rows()")
-    a:sync(x.own, "finish_rows()")
-    read_all(a, x.sums, v, "sums " .. k, "finish_rows()")
-    a:read(x.refs[w], set, "finish_rows()") -- of its own row
-    a:write(x.inverse[w], k, "finish_rows()")
-    a:read(x.facts, k, "finish_rows()")
-    a:arrive(x.ended, k, "finish_rows()")
+    if v.teams then
+      a:sync(x.both, "finish_rows()")
+      a:read(x.turn, tiles > 0 and i or begun, "finish_rows()")
+      if own ~= set then refer_sums(x, a, g, w, own, set) end
+    end
+    a:write(x.sums[g][w], "sums " .. k, "finish_rows()")
+    a:sync(x.both or x.owns[g], "finish_rows()")
+    if g == 0 then
+      for h = 0, (v.teams or 1) - 1 do read_all(a, x.sums[h], v, "sums " .. k, "finish_rows()") end
+      a:read(x.refs[w], set, "finish_rows()") -- of its own row
+      a:write(x.inverse[w], k, "finish_rows()")
+      a:read(x.facts, k, "finish_rows()")
+      a:arrive(x.ended, k, "finish_rows()")
+    end
     a:arrive(x.empty_q, k, "work_on_scores()")
   end
 end
@@ -247,10 +295,12 @@ function sm90_raw_mid.model(v, pieces)
     make_barriers(x, a, who)
     produce(x, a, who, pieces)
   end
-  for w = 0, v.warps - 1 do
-    local a = m:agent("scores " .. w)
-    a:sync(x.begun, "kernel")
-    work_on_scores(x, a, w, pieces)
+  for g = 0, (v.teams or 1) - 1 do
+    for w = 0, v.warps - 1 do
+      local a = m:agent("scores " .. (g > 0 and "of team 1, " or "") .. w)
+      a:sync(x.begun, "kernel")
+      work_on_scores(x, a, g, w, pieces)
+    end
   end
   for g = 0, 1 do
     for w = 0, v.warps - 1 do
