@@ -4,7 +4,7 @@ local path, out_path = assert(arg[1], "usage: lua5.4 layer-stages.lua IN.tsv OUT
 local COLUMNS = { "target", "alternative", "heads", "from", "to", "margin", "device", "date", "method" }
 local ALTERNATIVES = { ["q_b+append"] = "ALT_Q_B_APPEND", ["q_b+append+q_absorb"] = "ALT_Q_B_APPEND_ABSORB",
   ["decode+v_out"] = "ALT_DECODE_V_OUT", dequant = "ALT_DEQUANT_WEIGHTS", copies = "ALT_COPIES_16",
-  kept_a = "ALT_KEPT_A", kept_q_b = "ALT_KEPT_Q_B", kept_o = "ALT_KEPT_O" }
+  kept_a = "ALT_KEPT_A", kept_q_b = "ALT_KEPT_Q_B", kept_o = "ALT_KEPT_O", kept_kv_b = "ALT_KEPT_KV_B" }
 
 local here = arg[0]:match("^.*/") or ""
 local measured = dofile(here .. "measured.lua")

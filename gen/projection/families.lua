@@ -29,9 +29,16 @@ local STREAM_MOST = 32 -- tokens
 -- one warpgroup, and for each of its tokens; of the older families, and their share of the bandwidth.
 local STREAM_NS, STREAM_STEP_NS = 40, 17
 local RING_NS, RING_NORM_NS, NORM_NS, NORM_TOKEN_NS = 900, 700, 90, 1.6
+-- h200, 2026-11-30, layers of 20, 32 and 64 heads with 16 to 64 tokens: a step of a ring with a norm whose one warpgroup has up
+-- to so many outputs, in passes of up to so many tokens; two that take the steps in turns hide it (docs/lab/projections.md).
+local ONE_WAY_NS, ONE_WAY_ROWS, ONE_WAY_PASS = 80, 96, 64
 local STREAM_INPUTS_NS = 60 -- the same of layout=inputs, whose words are put together first
 local STREAM_PASS_NS, STREAM_WARP_NS = 700, 2 -- of a further pass; of a warp, so that of equals the one with fewer is taken
 local WALK_NS = 100    -- of a ring that takes several tiles, each
+-- h200, 2026-11-30, layers of 64 heads with 2 to 64 tokens: of a walk where two blocks an SM, a tile of TWO_TILE outputs each, do
+-- everything. There rings of such blocks, and streams up to 8 tokens, are faster, attention behind them included. ONE_NS: of a
+-- ring of tiles of twice as many outputs, a block an SM.
+local TWO_TILE, TWO_NS, ONE_NS = 128, 900, 300
 -- h200, by whole layers: with a norm, what half the shared memory saves where there is a block an SM; what a block of a small
 -- launch takes from the one behind it, whose weights could be in flight (v_out), or its tiles (q_absorb, of which less than
 -- half of the SMs lose more than they give; with more than EVEN tokens a block of attention is on each SM, which gains nothing
@@ -294,6 +301,7 @@ local function ring(of, fields, layout)
         return { refused = ("%d blocks are more than %d turns: a walk is faster"):format(blocks, INPUTS_TURNS) }
       end
       local tokens = multiplied(p, v)
+      local one_way = product.norm == 1 and v.ways == 1 and v.rows <= ONE_WAY_ROWS and v.pass <= ONE_WAY_PASS
       return {
         threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs,
         slack = 24,
@@ -301,7 +309,9 @@ local function ring(of, fields, layout)
         ahead = true, pace = weights < LARGE_BYTES and 1 or math.min(1, blocks / (0.95 * SMS)) ^ LARGE_DRAW,
         begin_ns = RING_NS + (product.norm == 1 and RING_NORM_NS - (v.per_sm == 2 and blocks <= SMS and NORM_HALF_NS or 0) or 0)
           + (weights < SMALL_BYTES and SMALL_BLOCK_NS * math.max(0, blocks - room) or 0)
-          + (layout == "inputs" and p.tokens > v.pass and INPUTS_AGAIN_NS or 0),
+          + (one_way and ONE_WAY_NS * product.inner / (64 * v.split) or 0)
+          + (layout == "inputs" and p.tokens > v.pass and INPUTS_AGAIN_NS or 0)
+          + (layout == "inputs" and v.rows > TWO_TILE and ONE_NS or 0),
         sums = 4 * tokens * v.rows,
         chain_ns = product.norm == 1 and (NORM_NS + NORM_TOKEN_NS * v.pass) * product.inner / (64 * v.split * v.ways) or 0,
         x_bytes = RING_X * 2 * tokens * product.inner / v.split,
@@ -425,12 +435,15 @@ local function walk(of, fields, layout)
         return { refused = ("%d blocks, and a turn of all SMs has %d"):format(blocks, slots) }
       end
       local tokens = multiplied(p, v)
+      local all = product.heads * product.outer // TWO_TILE
+      local two = p.tokens <= EVEN and all > SMS and all <= 2 * SMS
       return {
         threads = made.threads, rows_per_wg = v.rows * v.tiles, lds_bytes = made.lds, regs = made.regs,
         slack = 24,
         inflight = made.stages * v.rows * 128, pass = v.pass,
-        ahead = true, pace = 1, begin_ns = WALK_NS * v.tiles + (p.tokens > v.pass and INPUTS_AGAIN_NS or 0),
-        x_bytes = RING_X * 2 * tokens * product.inner * v.tiles,
+        ahead = true, pace = 1,
+        begin_ns = WALK_NS * v.tiles + (two and TWO_NS or 0) + (p.tokens > v.pass and INPUTS_AGAIN_NS or 0),
+        x_bytes = RING_X * 2 * tokens * product.inner * (v.pass > 64 and 1 or v.tiles),
         clk = 16 * math.max(64, tokens) / 2 / 2048, -- of an SM for 16 bytes
       }
     end,

@@ -129,10 +129,13 @@ end
 -- A block of warpgroups of 64 tokens each, a warp that loads W and one that loads x. In shared memory: stages of 64 values, as
 -- many as `per_sm` blocks of an SM have room for, where sums come later; barriers; the norm's weights. `split` blocks share a
 -- sum. turn: columns that turn, which have two warps of their own. ways: warpgroups with the same tokens, which take the steps of
--- the sum in turns. tiles: that a block takes one after the other; sums are behind the ring then.
+-- the sum in turns. tiles: that a block takes one after the other; sums are behind the ring then, and of more than 64 tokens x is
+-- in front of it.
 function plan.ring(s)
-  local stage, steps, groups, ways = 128 * (s.tokens + s.rows), s.inner // 64, ceil_div(s.tokens, 64), s.ways or 1
-  local tiles = s.tiles or 1
+  local steps, groups, ways, tiles = s.inner // 64, ceil_div(s.tokens, 64), s.ways or 1, s.tiles or 1
+  local walks = tiles > 1
+  local once = walks and s.tokens > 64 -- x comes once for all tiles, and sums are rounded as they are laid
+  local stage, x_once = 128 * (once and s.rows or s.tokens + s.rows), once and 128 * s.tokens * steps or 0
   if s.inner % 64 ~= 0 then return refuse("%d values of a sum are not a multiple of 64", s.inner) end
   if steps < s.split then return refuse("%d steps of a sum are not shared by %d blocks", steps, s.split) end
   if s.layout == "inputs" and (s.rows % 64 ~= 0 or s.outer % 64 ~= 0) then
@@ -140,19 +143,21 @@ function plan.ring(s)
   end
   if s.rows % 8 ~= 0 or s.rows > 256 then return refuse("tiles of %d outputs are no multiple of 8 up to 256", s.rows) end
   local gain = s.norm == 1 and 2 * s.inner or 0
+  if s.tokens > 128 and walks and s.rows > 64 then return refuse("%d sums of a thread, and 704 threads", s.rows // 2) end
   local function bytes(stages)
-    local read = (stages - 1) * stage + 8192 * groups -- a product has whole warpgroups' rows of x
-    local added = sums(ways, s.tokens, s.rows) + squares(s, ways, s.tokens)
-    local ring = ceil_div(math.max(stages * stage, read), 128) * 128
-    local at = tiles > 1 and ceil_div(ring + added, 128) * 128 or math.max(ring, ceil_div(added, 128) * 128)
-    return ceil_div(at + 16 * stages, 128) * 128 + gain, at, ring
+    -- A product has whole warpgroups' rows of x.
+    local read = (once and 128 * s.tokens * (steps - 1) or (stages - 1) * stage) + 8192 * groups
+    local added = once and s.tokens * (2 * s.rows + 16) or sums(ways, s.tokens, s.rows) + squares(s, ways, s.tokens)
+    local ring = ceil_div(math.max(x_once + stages * stage, read), 128) * 128
+    local at = walks and ceil_div(ring + added, 128) * 128 or math.max(ring, ceil_div(added, 128) * 128)
+    return ceil_div(at + 16 * (stages + (once and 1 or 0)), 128) * 128 + gain, at, ring
   end
   local need, stages = math.min(ceil_div(steps, s.split) * tiles, STAGES_MOST), 1
   while stages < need and bytes(stages + 1) + SM_RESERVED <= SM_BYTES // s.per_sm do stages = stages + 1 end
   stages = stages // ways * ways -- a way has stages of its own
   -- If a block waits for x rather than for W, both lanes load, every second step each, from stages of their own. Wide tiles
   -- wait for W: mla_q_b of 128 heads costs a layer 1 us more so.
-  local both = tiles == 1 and (s.norm == 1 or s.inner <= SHORT) and (s.rows <= WIDE or s.layout == "inputs")
+  local both = not walks and (s.norm == 1 or s.inner <= SHORT) and (s.rows <= WIDE or s.layout == "inputs")
   if both and stages < need and stages % 2 == 1 then stages = stages - ways end
   if stages < ways then return refuse("a way of %d has no stage of its own", ways) end
   local lds, at, sums_at = bytes(stages)

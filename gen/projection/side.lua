@@ -11,7 +11,7 @@ side.STYLES = { [0] = "pairs", "halves", "unrotated" }
 side.FLAG = 128 -- MLAF_KERNEL_SECOND
 -- A problem fused with the q absorb: its field, and the flag of such kernels.
 side.ABSORB, side.ABSORBS = "absorb", 256 -- MLAF_KERNEL_THIRD
-local REGISTERS = 64 -- of a lane that appends
+local REGISTERS = 68 -- of a lane that appends, with what families add as slack: 92 at most (rings of 32 outputs, sm_90a)
 
 -- True if a template's kernels append, too.
 function side.of(template) return template:match(side.SUFFIX .. "$") ~= nil end

@@ -70,9 +70,10 @@ enum {
    * was tuned, else whichever is estimated to be faster with more than 128 tokens.
    * And a layer whose calls (not prefills) may have more than 64 or 128 tokens keeps 16-bit copies of some matrices where that
    * was measured to be faster (tuning/layer-stages.tsv, docs/layer.md: on Hopper q_a_proj and kv_a_proj_with_mqa,
-   * 2 (L + R + P) d bytes, with q_b_proj, 2 H (N + P) L bytes, o_proj, 2 H V d bytes, or both, by the rank's heads H). They are
-   * made when the layer is created, in device memory that it allocates, as MLAF_LAYER_KEEP_16's are. Where there is no memory it
-   * does without. Who changes weights in place calls mlaf_layer_weights_changed. */
+   * 2 (L + R + P) d bytes, with q_b_proj, 2 H (N + P) L bytes, o_proj, 2 H V d bytes, kv_b_proj, 2 H (N + V) R bytes, or
+   * several, by the rank's heads H). They are made when the layer is created, in device memory that it allocates, as
+   * MLAF_LAYER_KEEP_16's are. Where there is no memory it does without. Who changes weights in place calls
+   * mlaf_layer_weights_changed. */
   MLAF_LAYER_DEQUANT_MANY = 1u << 10, /* deprecated: accepted and ignored until 1.0 */
   MLAF_LAYER_KEEP_16 = 1u << 11,    /* all matrices are dequantised when the layer is created, in device memory that it
                                       * allocates: 2 bytes for each weight of this rank. A call goes by these or by 8 bits,

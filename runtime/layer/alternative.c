@@ -40,6 +40,10 @@ typedef struct copy {
   layer_extent size;
 } copy;
 
+static copy copy_of_kv_b(const mlaf_layer *l, layer_tensor *to) {
+  return (copy){STAGE_DEQUANT_KV_B, &l->weights.kv_b, to, {layer_kv_b_rows(&l->shape), l->shape.d.rank}};
+}
+
 static void add_copy(const mlaf_layer *l, int i, layer_tensor *to, copy *list, int *n) {
   const layer_shape *s = &l->shape;
   list[(*n)++] = (copy){(layer_kind)(STAGE_DEQUANT_WEIGHTS + i), &l->weights.matrices[i], &to[i],
@@ -51,8 +55,7 @@ static int list_copies(const mlaf_layer *l, layer_weights *to, copy list[LAYER_C
   int n = 0;
   for (int i = 0; i < LAYER_MATRICES; i++)
     if (layer_has_matrix(s, i)) add_copy(l, i, to->matrices, list, &n);
-  if (layer_kv_b_bytes(s) == 1)
-    list[n++] = (copy){STAGE_DEQUANT_KV_B, &l->weights.kv_b, &to->kv_b, {layer_kv_b_rows(s), s->d.rank}};
+  if (layer_kv_b_bytes(s) == 1) list[n++] = copy_of_kv_b(l, &to->kv_b);
   return n;
 }
 
@@ -124,13 +127,14 @@ static bool may_keep(const layer_shape *s, layer_alternative alt) {
 
 void layer_keep(mlaf_ctx *ctx, const mlaf_plan_opts *plan, mlaf_layer *layer) {
   layer_shape *s = &layer->shape;
-  for (int alt = ALT_KEPT_A; alt <= ALT_KEPT_O; alt++) {
+  for (int alt = ALT_KEPT_A; alt < LAYER_ALTERNATIVES; alt++) {
     copy list[LAYER_COPIES];
     int n = 0;
     if (!may_keep(s, (layer_alternative)alt)) continue;
     for (int i = 0; i < LAYER_MATRICES; i++)
       if ((int)layer_matrices[i].kept == alt && layer_has_matrix(s, i)) add_copy(layer, i, layer->weights.copies, list, &n);
-    if (!make_copies(ctx, plan, s, list, n, &layer->kept[alt])) s->keeps |= (uint8_t)(1 << alt);
+    if (alt == ALT_KEPT_KV_B) list[n++] = copy_of_kv_b(layer, &layer->weights.kv_b_copy);
+    if (!make_copies(ctx, plan, s, list, n, &layer->kept[alt])) s->keeps |= (uint16_t)(1 << alt);
     else free_copies(layer, &layer->kept[alt]);
   }
 }

@@ -347,18 +347,19 @@ void layer_fill_dequant(const layer_tensor *w, int64_t rows, void *y, mlaf_dequa
   out->y = y;
 }
 
-/* The rows from `first` on of each head of kv_b. */
-static void fill_kv_b(const mlaf_layer *l, int64_t first, mlaf_projection_args *out) {
-  const layer_tensor *w = &l->weights.kv_b;
+/* The rows from `first` on of each head of kv_b, or of its copy of 16 bits. */
+static void fill_kv_b(const mlaf_layer *l, bool copy, int64_t first, mlaf_projection_args *out) {
+  const layer_tensor *w = copy ? &l->weights.kv_b_copy : &l->weights.kv_b;
   layer_fill_w(w, out);
-  out->w = behind(w->data, (size_t)(first * w->stride) * (size_t)layer_kv_b_bytes(&l->shape));
+  out->w = behind(w->data, (size_t)(first * w->stride) * (size_t)(copy ? LAYER_ELEMENT : layer_kv_b_bytes(&l->shape)));
   out->w_scale_row = w->scale ? w->scale_row + first : 0;
   out->w_head_stride = (l->shape.d.nope + l->shape.d.v) * w->stride;
 }
 
-static void fill_absorb(const mlaf_layer *l, const mlaf_layer_args *a, const void *q, void *qout, mlaf_projection_args *out) {
+static void fill_absorb(const mlaf_layer *l, const mlaf_layer_args *a, bool copy, const void *q, void *qout,
+                        mlaf_projection_args *out) {
   const mlaf_layer_desc *d = &l->shape.d;
-  fill_kv_b(l, 0, out);
+  fill_kv_b(l, copy, 0, out);
   out->x = q;
   out->y = qout;
   if (!layer_rotates(&l->shape)) return;
@@ -403,7 +404,7 @@ static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const lay
 /* Attention that makes values, too: W_UV of each head, from kv_b. */
 static void fill_values(const mlaf_layer *l, void *values, mlaf_execute_args *out) {
   mlaf_projection_args w;
-  fill_kv_b(l, l->shape.d.nope, &w);
+  fill_kv_b(l, false, l->shape.d.nope, &w);
   out->w_v = w.w;
   out->w_v_row_stride = w.w_row_stride;
   out->w_v_head_stride = w.w_head_stride;
@@ -534,16 +535,16 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
     if (parts[0] == STAGE_Q_B_APPEND_ABSORB) {
       fill_q_b(l, a, c, NULL, &out->projection);
       out->q_b.absorb.tokens = z.tokens;
-      fill_absorb(l, a, NULL, qout, &out->q_b.absorb);
+      fill_absorb(l, a, false, NULL, qout, &out->q_b.absorb);
     } else if (beside || layer_stage_of(parts[0]) == STAGE_Q_B) fill_q_b(l, a, c, q, &out->projection);
-    else if (kind == STAGE_Q_ABSORB) fill_absorb(l, a, q, qout, &out->projection);
-    else if (kind == STAGE_V_OUT) {
-      fill_kv_b(l, l->shape.d.nope, &out->projection);
+    else if (stage == STAGE_Q_ABSORB) fill_absorb(l, a, kind != stage, q, qout, &out->projection);
+    else if (stage == STAGE_V_OUT) {
+      fill_kv_b(l, kind != stage, l->shape.d.nope, &out->projection);
       out->projection.x = u;
       out->projection.y = o;
     } else if (stage == STAGE_O_PROJ) fill_o_proj(l, a, o, &out->projection);
     else fill_a(l, stage, a, c, &out->projection);
-    if (kind >= STAGE_PRODUCT_16) {
+    if (kind >= STAGE_PRODUCT_16 && layer_has_matrix(&l->shape, layer_matrix_of(stage))) {
       const layer_tensor made = {.data = behind(a->workspace, p.w), .stride = layer_matrix(&l->shape, stage).columns};
       const int i = layer_matrix_of(stage);
       const bool kept = layer_keeps(&l->shape, layer_matrices[i].kept, z.tokens);

@@ -30,7 +30,9 @@ bool layer_alternative_exists(const layer_shape *s, layer_alternative alt) {
     case ALT_KEPT_A:
     case ALT_KEPT_Q_B:
     case ALT_KEPT_O:
-      return s->d.weights && !(s->d.flags & (MLAF_LAYER_DEQUANT_NEVER | MLAF_LAYER_KEEP_16 | MLAF_LAYER_KEEP_NEVER));
+    case ALT_KEPT_KV_B:
+      return s->d.weights && !(s->d.flags & (MLAF_LAYER_DEQUANT_NEVER | MLAF_LAYER_KEEP_16 | MLAF_LAYER_KEEP_NEVER)) &&
+             (alt != ALT_KEPT_KV_B || layer_kv_b_bytes(s) == 1);
     default: return true;
   }
 }

@@ -21,6 +21,7 @@ typedef enum layer_alternative {
   ALT_KEPT_A, /* qkv_a, or q_a and kv_a */
   ALT_KEPT_Q_B,
   ALT_KEPT_O,
+  ALT_KEPT_KV_B, /* by which q_absorb and v_out multiply */
   LAYER_ALTERNATIVES
 } layer_alternative;
 

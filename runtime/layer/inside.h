@@ -17,8 +17,9 @@
 /* The form of a call: absorbed, for few tokens a request, or a prefill. */
 typedef enum layer_form { FORM_ABSORBED, FORM_PREFILL, LAYER_FORMS } layer_form;
 
-/* Matrices that may become 16 bits (layer_matrices). A layer has MATRIX_QKV_A, or MATRIX_KV_A and, with q_lora, MATRIX_Q_A. */
-enum { MATRIX_QKV_A, MATRIX_Q_A, MATRIX_KV_A, MATRIX_Q_B, MATRIX_O, LAYER_MATRICES };
+/* Matrices that may become 16 bits (layer_matrices). A layer has MATRIX_QKV_A, or MATRIX_KV_A and, with q_lora, MATRIX_Q_A. The
+ * last two are the parts of kv_b: copied as one tensor, and never dequantised in the workspace for decode. */
+enum { MATRIX_QKV_A, MATRIX_Q_A, MATRIX_KV_A, MATRIX_Q_B, MATRIX_O, MATRIX_UK, MATRIX_UV, LAYER_MATRICES };
 /* Kernels of a layer, and stages, which are one or several of them (layer_parts_of). A layer has either qkv_a or kv_a, with q_a
  * in front where there is a q_lora. */
 typedef enum layer_kind {
@@ -91,7 +92,7 @@ typedef struct layer_shape {
   bool index_joined; /* and in the same one the indexer's keys and weights, which stand behind the latent's rope columns */
   bool absorbs;      /* there are plans of STAGE_Q_B_APPEND_ABSORB */
   bool dequantises;  /* matrices of 8 bits become 16 bits where ALT_DEQUANT_WEIGHTS is taken */
-  uint8_t keeps;     /* a bit for each alternative whose copies there are, from ALT_KEPT_A on */
+  uint16_t keeps;    /* a bit for each alternative whose copies there are, from ALT_KEPT_A on */
   int32_t index_weights; /* encoding of the indexer's wq_b and wk, as d.weights */
   bool invariant;    /* batch-invariant: no kernel may depend on how many tokens a call has */
   layer_choices choices;
@@ -141,6 +142,7 @@ typedef struct layer_matrix_row {
 extern const layer_matrix_row layer_matrices[LAYER_MATRICES];
 /* The index of a product's matrix; -1: of another stage. */
 int layer_matrix_of(layer_kind product);
+/* True for a tensor of the layer's own that the i-th matrix is; false for parts of kv_b. */
 bool layer_has_matrix(const layer_shape *s, int i);
 /* The matrix of a product. */
 typedef struct layer_extent {
@@ -225,7 +227,8 @@ typedef struct layer_tensor {
 } layer_tensor;
 /* The rank's weights. */
 typedef struct layer_weights {
-  layer_tensor matrices[LAYER_MATRICES], copies[LAYER_MATRICES], kv_b; /* copies: of 16 bits, where the layer keeps them */
+  layer_tensor matrices[LAYER_MATRICES], kv_b;
+  layer_tensor copies[LAYER_MATRICES], kv_b_copy; /* of 16 bits, where the layer keeps them */
   const void *q_norm, *kv_norm;
   layer_tensor index_k, index_w, index_q; /* the indexer's */
   const float *index_norm, *index_bias;

@@ -108,10 +108,10 @@ void mlaf_layer_destroy(mlaf_layer *layer) {
 /* --- workspace --- */
 
 /* Numbers of tokens around copies that are kept, where other kernels serve: right before them, and the most that they serve. */
-enum { KEPT_ENDS = 2 * (ALT_KEPT_O - ALT_KEPT_A + 1) };
+enum { KEPT_ENDS = 2 * (LAYER_ALTERNATIVES - ALT_KEPT_A) };
 static int list_kept_ends(const layer_shape *s, int64_t ends[KEPT_ENDS]) {
   int n = 0;
-  for (int alt = ALT_KEPT_A; alt <= ALT_KEPT_O; alt++) {
+  for (int alt = ALT_KEPT_A; alt < LAYER_ALTERNATIVES; alt++) {
     if (!(s->keeps >> alt & 1)) continue;
     ends[n++] = s->choices.by_default[alt].from - 1;
     ends[n++] = s->choices.by_default[alt].to;

@@ -44,7 +44,9 @@ const layer_matrix_row layer_matrices[LAYER_MATRICES] = {[MATRIX_QKV_A] = {STAGE
                                                          [MATRIX_Q_A] = {STAGE_Q_A, ALT_KEPT_A},
                                                          [MATRIX_KV_A] = {STAGE_KV_A, ALT_KEPT_A},
                                                          [MATRIX_Q_B] = {STAGE_Q_B, ALT_KEPT_Q_B},
-                                                         [MATRIX_O] = {STAGE_O_PROJ, ALT_KEPT_O}};
+                                                         [MATRIX_O] = {STAGE_O_PROJ, ALT_KEPT_O},
+                                                         [MATRIX_UK] = {STAGE_Q_ABSORB, ALT_KEPT_KV_B},
+                                                         [MATRIX_UV] = {STAGE_V_OUT, ALT_KEPT_KV_B}};
 
 int layer_matrix_of(layer_kind product) {
   for (int i = 0; i < LAYER_MATRICES; i++)
@@ -54,6 +56,7 @@ int layer_matrix_of(layer_kind product) {
 
 bool layer_has_matrix(const layer_shape *s, int i) {
   const bool joined = s->d.q_rank && s->joined;
+  if (i >= MATRIX_UK) return false;
   return i == MATRIX_QKV_A ? joined : i == MATRIX_KV_A ? !joined : i != MATRIX_Q_A || (s->d.q_rank && !joined);
 }
 
@@ -123,7 +126,7 @@ void layer_shape_set_absorb(layer_shape *s, bool absorbs) {
 static int product_parts(const layer_shape *s, layer_kind kind, int64_t tokens, layer_kind *out) {
   const int i = layer_matrix_of(kind);
   if (i >= 0 && layer_keeps(s, layer_matrices[i].kept, tokens)) return out[0] = (layer_kind)(STAGE_PRODUCT_16 + i), 1;
-  if (i < 0 || !layer_dequantises_weights(s, tokens)) return out[0] = kind, 1;
+  if (i < 0 || i >= MATRIX_UK || !layer_dequantises_weights(s, tokens)) return out[0] = kind, 1;
   out[0] = (layer_kind)(STAGE_DEQUANT_WEIGHTS + i);
   out[1] = (layer_kind)(STAGE_PRODUCT_16 + i);
   return 2;

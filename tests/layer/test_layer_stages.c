@@ -84,8 +84,8 @@ static void write_shape(const char *what, layer_shape *s, const char *target) {
   FILE *f = open_memstream(&lines, &size);
   assert_non_null(f);
   layer_choices_by_default(s, target);
-  for (int alt = ALT_KEPT_A; alt <= ALT_KEPT_O; alt++) /* as where copies could be made */
-    s->keeps |= (uint8_t)((s->choices.by_default[alt].to > 0) << alt);
+  for (int alt = ALT_KEPT_A; alt < LAYER_ALTERNATIVES; alt++) /* as where copies could be made */
+    s->keeps |= (uint16_t)((s->choices.by_default[alt].to > 0) << alt);
   if (layer_shape_may_absorb(s)) layer_shape_set_absorb(s, true);
   write_form(f, s, target, FORM_ABSORBED, FEW_MOST);
   write_form(f, s, target, FORM_PREFILL, MANY_MOST);

@@ -14,7 +14,8 @@
 //             to 16 bits, and multiplies from there; the factor of a token comes in at the end
 //   sums      a token's lie side by side where the ring was; sums.h finishes them
 //   tiles     with more than one a block takes tiles of a head one after the other: sums lie behind the ring, so that the next
-//             tile's W and x come while they are written
+//             tile's W and x come while they are written. Of more than 64 tokens x comes once for all tiles, in front of the
+//             ring, whose stages are W alone; and sums are rounded as they are laid, since each warp writes its own 16 rows
 //
 // Weights are constants of a layer: the first STAGES of them are asked for before the launch waits for the one before.
 //@ local split, ways, tokens64 = split or 1, ways or 1, (pass + 63) // 64
@@ -23,6 +24,7 @@
 //@ contract(norm == 0 or layout == "outputs", "a norm needs layout=outputs")
 //@ contract(norm == 0 or pass <= 128, "a norm, and passes of %d tokens", pass)
 //@ local idles = pass > 128 -- warpgroups whose tokens are all behind the last one
+//@ local once = tiles > 1 and pass > 64 -- x comes once
 //@ local plan = require("projection/plan").ring({ inner = inner, outer = outer, layout = layout, norm = norm, tokens = pass,
 //@   rows = rows, per_sm = per_sm, split = split, turn = turn, ways = ways, tiles = tiles })
 //@ contract(not plan.refused, "%s", plan.refused)
@@ -53,7 +55,12 @@ constexpr int WAY_WARPS = ${4 * tokens64}, MATH_WARPS = WAYS * WAY_WARPS; // tha
 //@ end
 //@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split,
 //@   writers = plan.lends and "32 * MATH_WARPS" or "THREADS" })
+//@ if once then
+constexpr int X_BOX = TOKENS * 128; // x of a step, from 0 on
+constexpr int W_AT = STEPS * X_BOX, W_BYTES = TILE * 128, STAGE = W_BYTES;
+//@ else
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
+//@ end
 constexpr int FULL_AT = ${plan.barriers_at}, EMPTY_AT = FULL_AT + 8 * STAGES;
 //@ if norm == 1 then
 constexpr int GAIN_AT = ${plan.gain_at};
@@ -64,6 +71,10 @@ constexpr int TURN_AT = ${plan.workers}, TURN_THREADS = ${plan.threads - plan.wo
 //@ if tiles > 1 then
 constexpr int TAKES = ${tiles}, SUMS_AT = ${plan.sums_at}; // tiles of a block; behind the ring
 //@ end
+//@ if once then
+constexpr int X_FULL = EMPTY_AT + 8 * STAGES, X_EMPTY = X_FULL + 8; // barriers of x
+constexpr int LAID = 2 * TILE + 16; // bytes of a token's rounded sums: neighbours begin in other banks
+//@ else
 // The threads that work on sums.
 MLAF_DEV void sync_workers() {
 //@ if turn > 0 or tiles > 1 then
@@ -72,6 +83,7 @@ MLAF_DEV void sync_workers() {
   __syncthreads();
 //@ end
 }
+//@ end
 
 //@ include("lib/projection/places.h")
 
@@ -92,6 +104,15 @@ MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& a
   for (int i = 0; i < TILE / 64; i++) copy_box_once(to + i * 64 * 128, &p.w, column + at.first + 64 * i, 64 * step, full);
 //@ end
 }
+//@ if once then
+// All of a pass' x.
+MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, i64 t0) {
+  barrier_expect(shared + X_FULL, STEPS * x_rows(p.a.tokens) * 128);
+#pragma unroll
+  for (int step = 0; step < STEPS; step++)
+    copy_box(shared + step * X_BOX, &p.x, (int)(at.head * p.a.x_head / 2) + 64 * step, (int)t0, shared + X_FULL);
+}
+//@ else
 MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, const ring& r) {
   const u32 full = shared + FULL_AT + 8 * r.stage;
 //@ if not plan.both then
@@ -99,6 +120,7 @@ MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& a
 //@ end
   copy_box(shared + r.stage * STAGE, &p.x, (int)(at.head * p.a.x_head / 2) + 64 * step, (int)t0, full);
 }
+//@ end
 MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
 //@ if plan.both then
 // The steps of a pass that a loader has.
@@ -211,7 +233,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
 #pragma unroll 1
   for (int step = begin; step < end; step += WAYS, r.advance<WAYS>()) {
     const stage_at s = wait_full(shared, r);
-    const u32 x = k_major(s.x + warp / 4 * (64 * 128));
+    const u32 x = k_major(${once and "shared + step * X_BOX" or "s.x"} + warp / 4 * (64 * 128));
     wgmma_fence();
 #pragma unroll
     for (int j = 0; j < 4; j++) wgmma_ss${trans}(d, x + 2 * j, s.w + ${w_step} * j, true);
@@ -228,6 +250,15 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   sync_workers(); // the ring is done with
 //@ end
   const int row = 16 * warp + (lane >> 2);
+//@ if once then
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    u32* const to = (u32*)(memory + SUMS_AT + (row + 8 * h) * LAID) + (lane & 3);
+#pragma unroll
+    for (int i = 0; i < TILE / 8; i++) to[4 * i] = pack2(d[4 * i + 2 * h], d[4 * i + 2 * h + 1]);
+  }
+}
+//@ else
   float* const sums = (float*)(memory${tiles > 1 and " + SUMS_AT" or ""})${ways > 1 and " + way * TOKENS * PITCH" or ""};
 //@ if norm == 1 then
   float* const squares_at = (float*)memory + SQUARES_AT${ways > 1 and " + way * TOKENS" or ""};
@@ -244,12 +275,57 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
 //@ end
   }
 }
+//@ end
 
 //@ if tiles > 1 then
 MLAF_DEV place tile_of(place at, int tile) {
   at.first += tile * TILE;
   return at;
 }
+//@ if once then
+// A warp's 16 rows of rounded sums: no other warp reads them.
+MLAF_DEV void write_rows(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const char* laid, int warp, int lane) {
+#pragma unroll 4
+  for (int i = lane; i < 16 * OCTETS; i += 32) {
+    const int token = 16 * warp + i / OCTETS, column = i % OCTETS * 8;
+    if (t0 + token >= a.tokens) continue;
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), *(const word4*)(laid + token * LAID + 2 * column));
+  }
+}
+// All tiles of a block, in all passes: warps never meet. lap: parity of x's barriers.
+MLAF_DEV void walk_tiles(const mlaf_projection_params& p, char* memory, u32 shared, const place& at, int warp, int thread,
+                         ring& r) {
+  u32 lap = 0;
+#pragma unroll 1
+  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS, lap ^= 1) {
+    if (warp == W_WARP) {
+      if (thread == 32 * W_WARP)
+        for (int i = t0 ? 0 : STAGES; i < TAKES * STEPS; i++, r.next()) {
+          wait_empty(shared, r);
+          load_w(p, shared, tile_of(at, i / STEPS), i % STEPS, r);
+        }
+      __syncwarp();
+      wait_for_previous_launch();
+    } else if (warp == X_WARP) {
+      if (thread == 32 * X_WARP) {
+        barrier_wait(shared + X_EMPTY, lap ^ 1);
+        load_x(p, shared, at, t0);
+      }
+      __syncwarp();
+    } else {
+      barrier_wait(shared + X_FULL, lap);
+#pragma unroll 1
+      for (int tile = 0; tile < TAKES; tile++) {
+        multiply_pass(memory, shared, 0, STEPS, thread, ${left}r);
+        __syncwarp();
+        if (tile == TAKES - 1) give_back(shared + X_EMPTY, thread & 31);
+        write_rows(p.a, tile_of(at, tile), t0, memory + SUMS_AT, warp, thread & 31);
+        __syncwarp(); // before the next tile's sums come here
+      }
+    }
+  }
+}
+//@ else
 // All tiles of a block, in all passes: nobody waits for the writing of sums but those who write them.
 MLAF_DEV void walk_tiles(const mlaf_projection_params& p, char* memory, u32 shared, const place& at, int warp, int thread,
                          ring& r) {
@@ -281,6 +357,7 @@ MLAF_DEV void walk_tiles(const mlaf_projection_params& p, char* memory, u32 shar
     }
   }
 }
+//@ end
 
 //@ end
 //@ if plan.lends then
@@ -314,9 +391,13 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
 //@ else
   if (thread == 32 * W_WARP) {
     for (int i = 0; i < STAGES; i++) {
-      barrier_init(shared + FULL_AT + 8 * i, 2);
+      barrier_init(shared + FULL_AT + 8 * i, ${once and 1 or 2});
       barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS);
     }
+//@ if once then
+    barrier_init(shared + X_FULL, 1);
+    barrier_init(shared + X_EMPTY, WAY_WARPS);
+//@ end
     barriers_ready();
     // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
 //@ if tiles > 1 then

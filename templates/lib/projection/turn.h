@@ -43,8 +43,15 @@ MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step
 }
 //@ end
 
-//@ if template:find("/direct_fp8$") and style ~= "unrotated" then
-constexpr int AT_ONCE = 4 / ITEM_CHUNKS; // items whose loads are in flight together: stores of one would hold up the next
+//@ -- Items of a thread: in a ring two warps of each block turn, in a walk four.
+//@ local chunks, lanes, at_once = style == "halves" and 2 or 1, 0, 1
+//@ if template:find("/walk$") then lanes = 128 * (rank // (rows * tiles)) end
+//@ if template:find("/ring$") then lanes = 64 * ceil_div(rank, rows) end
+//@ if template:find("/direct_fp8$") then at_once = 4 // chunks end
+//@ if lanes > 0 then at_once = min(4 // chunks, ceil_div(pass * turn // (8 * chunks), lanes)) end
+//@ if at_once > 1 and style ~= "unrotated" then
+// Items whose loads are in flight together: stores of one would hold up the next.
+constexpr int AT_ONCE = ${lanes > 0 and at_once or "4 / ITEM_CHUNKS"};
 
 // All tokens of the launch, of one head: items first, first + step, ...
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {

@@ -3,6 +3,7 @@
 --
 -- v: stages, groups (warpgroups, 64 tokens each; of fp8: 64 outputs), norm (1: x goes through registers), split (blocks of the
 -- cluster), ways (as many times the warpgroups take steps in turns), walk (tiles one after the other, sums behind the ring),
+-- once (a walk in two passes: all of a pass' x in front of the ring, and a warp writes its own sums),
 -- absorb (ring_absorb.h: of a pass' steps the last so many are parts of W_UK, which lie where x does, too; there are no sums),
 -- idles (0: in even passes or tiles the last warpgroup has no tokens, 1: in odd ones), fp8 (ring_fp8.h), wide (wide_fp8.h: fp8,
 -- too, with two groups and one way), ahead (that, of parts_fp8), loaders (2: both loaders load W and x, every second step each,
@@ -25,7 +26,7 @@ local function block(m, v, id, cluster)
     way_warps = WARPS * v.groups, math = WARPS * v.groups * v.ways }
   local function name(what, i) return ("%s[%d] of block %d"):format(what, i, id) end
   for i = 0, v.stages - 1 do
-    x.full[i] = m:barrier(name("full", i), (v.fp8 or v.loaders) and 1 or 2, id)
+    x.full[i] = m:barrier(name("full", i), (v.fp8 or v.loaders or v.once) and 1 or 2, id)
     x.empty[i] = m:barrier(name("empty", i), x.way_warps, id)
     x.x_full[i] = v.fp8 and m:barrier(name("full of x", i), v.ahead and X_LANES or 1, id) or x.full[i]
     x.w[i], x.x[i] = m:place(name("W", i)), m:place(name("x", i))
@@ -35,7 +36,13 @@ local function block(m, v, id, cluster)
   end
   x.loaders = v.ahead and 1 + X_LANES or 2
   x.all = m:named("all of block " .. id, x.loaders + x.math)
-  if v.walk then x.adders = m:named("math of block " .. id, x.math) end
+  if v.once then
+    x.all_x, x.x_is_full = m:place("x of block " .. id), m:barrier("full of x of block " .. id, 1, id)
+    x.x_is_empty = m:barrier("empty of x of block " .. id, x.way_warps, id)
+    x.barriers[#x.barriers + 1], x.barriers[#x.barriers + 2] = x.x_is_full, x.x_is_empty
+  elseif v.walk then
+    x.adders = m:named("math of block " .. id, x.math)
+  end
   for i = 1, x.math do x.sums[i] = m:place(("sums %d of block %d"):format(i, id)) end
   if v.fp8 then
     x.laid, x.squares, x.parts = {}, m:place("squares of block " .. id), {}
@@ -101,9 +108,12 @@ local function multiply_pass(c, pass, steps)
     end
     return
   end
+  local function read_x(i)
+    if x.v.once then c.a:read(x.all_x, pass // c.tiles, "wgmma") else c.a:read(x.x[i % stages], i, "wgmma") end
+  end
   local function give_back()
     c.a:read(x.w[before % stages], before, "wgmma") -- its products end here at the latest
-    c.a:read(x.x[before % stages], before, "wgmma")
+    read_x(before)
     c.a:arrive(x.empty[before % stages], before // stages, "multiply_pass()")
     before = nil
   end
@@ -111,7 +121,7 @@ local function multiply_pass(c, pass, steps)
     if before and x.v.absorb and i % steps == steps - x.v.absorb then give_back() end
     c.a:wait(x.full[i % stages], i // stages, "multiply_pass()")
     c.a:read(x.w[i % stages], i, "wgmma")
-    c.a:read(x.x[i % stages], i, "wgmma")
+    read_x(i)
     if before then give_back() end
     before = i
     if x.v.norm == 1 then give_back() end
@@ -244,6 +254,29 @@ local function walk_tiles(c, steps, tiles)
   end
 end
 
+-- A walk whose x comes once, in PASSES passes. The loader of W goes through them without a stop.
+local PASSES = 2
+local function load_all_x(c)
+  for pass = 0, PASSES - 1 do
+    c.a:wait(c.x.x_is_empty, pass - 1, "walk_tiles()")
+    c.a:arrive(c.x.x_is_full, pass, "load_x()", 1)
+    c.a:copy(c.x.x_is_full, pass, "load_x()", c.x.all_x, pass)
+  end
+end
+local function walk_once(c, steps, tiles)
+  local x = c.x
+  if c.makes then return load_pass(c, "w", "load_w()", 0, steps * tiles * PASSES, math.min(x.v.stages, steps * tiles)) end
+  if not c.id then return load_all_x(c) end
+  c.tiles = tiles
+  for tile = 0, tiles * PASSES - 1 do
+    if tile % tiles == 0 then c.a:wait(x.x_is_full, tile // tiles, "walk_tiles()") end
+    c.run(c, tile, steps)
+    if (tile + 1) % tiles == 0 then c.a:arrive(x.x_is_empty, tile // tiles, "walk_tiles()") end
+    c.a:write(x.sums[c.id], tile, "sums")
+    c.a:read(x.sums[c.id], tile, "write_rows()")
+  end
+end
+
 local function add_block(m, x, agents)
   local function agent(name, run, c)
     c.x, c.a, c.run = x, m:agent(("%s of block %d"):format(name, x.id), x.id), run
@@ -283,7 +316,7 @@ function ring.model(v, case)
     end
     if v.fp8 then lay(c) end
     c.a:sync(c.x.all, "kernel")
-    if v.walk then walk_tiles(c, case[1], case[2]) end
+    if v.walk then (v.once and walk_once or walk_tiles)(c, case[1], case[2]) end
     for pass = 0, v.walk and -1 or case[2] - 1 do
       c.run(c, pass, case[1])
       if not v.absorb then
