@@ -13,7 +13,7 @@ local function write(path, text)
   f:close()
 end
 
--- What the tool says of a tuning text, its exit code, and the text behind it. The program knows times of problems a and b.
+-- The tool's words about a tuning text, its exit code, and the text behind it. The program knows times of problems a and b.
 local function retimed(text, options)
   local file, program = os.tmpname(), os.tmpname()
   write(file, text)
