@@ -30,7 +30,12 @@ local function baselines(of)
       list[#list + 1] = { family = "mma" .. bits .. suffix, params = mma }
     end
   end
-  if of.absorbs then list[#list + 1] = { family = "ring_absorb" .. side.SUFFIX, params = { pass = 16 } } end
+  if of.absorbs then
+    list[#list + 1] = { family = "ring_absorb" .. side.SUFFIX, params = { pass = 16 } }
+    for _, shares in ipairs({ 1, 2, 4, 8 }) do -- one serves a number of tokens
+      list[#list + 1] = { family = "mfma_absorb" .. side.SUFFIX, params = { each = 16, shares = shares, columns = 2 } }
+    end
+  end
   return list
 end
 

@@ -11,7 +11,10 @@ side.STYLES = { [0] = "pairs", "halves", "unrotated" }
 side.FLAG = 128 -- MLAF_KERNEL_SECOND
 -- A problem fused with the q absorb: its field, and the flag of such kernels.
 side.ABSORB, side.ABSORBS = "absorb", 256 -- MLAF_KERNEL_THIRD
-local REGISTERS = 68 -- of a lane that appends, with what families add as slack: 92 at most (rings of 32 outputs, sm_90a)
+-- Registers of a lane that appends, as models count them, and as many as a compiler was seen to take (NVRTC 13.0, sm_90a: 118 in
+-- rings without a norm, of rows in halves with one, two tensors or fp8_planar), which a plan must not refuse.
+local REGISTERS, TAKEN = 68, 120
+local BESIDE = 8 -- more than the product alone takes, where it is the larger need (ring_fp8: 163 of 160)
 
 -- True if a template's kernels append, too.
 function side.of(template) return template:match(side.SUFFIX .. "$") ~= nil end
@@ -52,6 +55,7 @@ function side.derived(list, op)
         local need = 0
         for _, part in ipairs(cost.regs) do need = need + part[2] end
         if need < REGISTERS then table.insert(cost.regs, { "a row that is appended", REGISTERS - need }) end
+        cost.slack = math.max((cost.slack or 0) + BESIDE, TAKEN - math.max(need, REGISTERS))
         return cost
       end
       table.insert(base.rules, 1, function(p)

@@ -162,7 +162,7 @@ T.full = full
 local files = {}
 for _, file in ipairs({ "engine", "bare", "loader", "params", "arch", "budget", "ops", "model", "space", "nearby",
   "layer_stages", "thresholds", "lds", "merge", "needs", "render", "limits", "formats", "golden", "same", "search", "protocol",
-  "overlap", "docs", "api", "args" }) do
+  "overlap", "docs", "api", "args", "retime" }) do
   files[#files + 1] = { name = file, path = here .. "/test_" .. file .. ".lua" }
 end
 -- An operation's own: tests/ops/OP/test_*.lua.

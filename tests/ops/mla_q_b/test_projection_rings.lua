@@ -230,3 +230,15 @@ test("projections: seeded mistakes in the ring are found", function()
   local odd = { norm = 1, groups = 1, split = 1, ways = 2, stages = 3 }
   ok(found(odd, { 9, 1 }, function() end), "ways over an odd number of stages")
 end)
+
+-- A bundle asks for it: without one it refuses the problem.
+test("queries into the latent space: a baseline for every number of tokens", function()
+  local space, problem = loader.require("space"), loader.require("problem")
+  for target, family in pairs { gfx90a = "mfma", gfx942 = "mfma", gfx950 = "mfma", sm_90a = "ring" } do
+    for _, tokens in ipairs { 1, 8, 9, 16, 17, 64, 100, 128, 300 } do
+      local p = problem.parse("mla_q_b:l1536,h128,n128,p64,norm,bf16,append_paged,r512,append_norm,absorb_pairs,t" .. tokens)
+      local v = space.baseline(p, target)
+      ok(not v.rejected and v.name:find("^" .. family .. "_absorb_append:"), "%s, %d tokens: %s", target, tokens, v.name)
+    end
+  end
+end)
