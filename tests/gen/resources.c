@@ -10,7 +10,9 @@
 #include "need.h"
 #include "point.h"
 
-enum { MAX_JOBS = 4096, MAX_VALUES = 512, MAX_PARAMS = 24 };
+enum { MAX_JOBS = 4096, MAX_VALUES = 512, MAX_PARAMS = 24, MAX_PROBLEMS = 16, PAIRS_WORTH = 18 };
+
+typedef struct candidate candidate;
 
 typedef struct batch {
   mlaf_gen *gen;
@@ -21,6 +23,10 @@ typedef struct batch {
   struct value { char *text; bool covered; } values[MAX_VALUES]; /* of parameters; owned */
   int n_values;
   bool together[MAX_VALUES][MAX_VALUES]; /* two values that a kernel has, the lower number first */
+  candidate *candidates;                 /* of all problems; owned, as are the spaces that they are of */
+  size_t n_candidates;
+  struct space { mlaf_variant *list; size_t n; } spaces[MAX_PROBLEMS];
+  int n_spaces;
 } batch;
 
 static void add_kernel(batch *b, const mlaf_kernel_desc *k) {
@@ -54,10 +60,10 @@ static int value_of(batch *b, const mlaf_kernel_desc *k, const char *at, size_t 
 }
 
 /* A kernel of the space, and which values it has. */
-typedef struct candidate {
+struct candidate {
   const mlaf_kernel_desc *kernel;
   int values[MAX_PARAMS], n;
-} candidate;
+};
 
 static void read_values(batch *b, candidate *c) {
   for (const char *at = c->kernel->params; *at;) {
@@ -86,17 +92,22 @@ static int fresh_values(const batch *b, const candidate *c) {
   return n;
 }
 
-/* Those with the most values that none before had, until all are there: each value of each parameter of each family once. Among
- * equals the one with the most pairs of values that none before had: more pairs for no more kernels. */
+/* The candidate with the most values that none before had and, among equals, the most pairs of values; NULL where none has a new
+ * value, or, behind the last new value, PAIRS_WORTH new pairs. */
+static const candidate *best_of(batch *b, const candidate *list, size_t n) {
+  const candidate *best = NULL;
+  int most = 0, pairs = 0;
+  for (size_t i = 0; i < n; i++) {
+    const int fresh = fresh_values(b, &list[i]), both = fresh >= most ? fresh_pairs(b, &list[i]) : 0;
+    if (fresh > most || (fresh == most && both > pairs)) most = fresh, pairs = both, best = &list[i];
+  }
+  return most || pairs >= PAIRS_WORTH ? best : NULL;
+}
+
+/* Kernels until each value of each parameter of each family is there, and those that bring many pairs besides. Chosen from all
+ * problems at once: one problem after another took a fifth more kernels for fewer pairs. */
 static void cover(batch *b, const candidate *list, size_t n) {
-  for (;;) {
-    const candidate *best = NULL;
-    int most = 0, pairs = 0;
-    for (size_t i = 0; i < n; i++) {
-      const int fresh = fresh_values(b, &list[i]), both = fresh && fresh >= most ? fresh_pairs(b, &list[i]) : 0;
-      if (fresh > most || (fresh && fresh == most && both > pairs)) most = fresh, pairs = both, best = &list[i];
-    }
-    if (!best) return;
+  for (const candidate *best; (best = best_of(b, list, n));) {
     add_kernel(b, best->kernel);
     for (int i = 0; i < best->n; i++) {
       b->values[best->values[i]].covered = true;
@@ -105,27 +116,37 @@ static void cover(batch *b, const candidate *list, size_t n) {
   }
 }
 
-/* A problem's kernels that cover what was not covered before. MLAF_RESOURCES=all: every kernel of its space. */
+/* A problem's kernels, for cover_all() to choose from. */
 static void add_problem(batch *b, const char *text) {
-  const char *all = getenv("MLAF_RESOURCES");
   mlaf_point p;
   mlaf_variant *list = NULL;
-  size_t n = 0, kernels = 0;
+  size_t n = 0;
   mlaf_err err = {0};
   if (mlaf_point_parse(NULL, text, &p, err.text, sizeof err.text) ||
       mlaf_gen_space(b->gen, mlaf_point_text(&p).s, b->target, &list, &n, &err))
     fail_msg("%s: %s", text, err.text);
-  candidate *candidates = calloc(2 * n + 1, sizeof *candidates);
+  assert_true(b->n_spaces < MAX_PROBLEMS);
+  b->spaces[b->n_spaces++] = (struct space){list, n};
+  b->candidates = realloc(b->candidates, (b->n_candidates + 2 * n + 1) * sizeof *b->candidates);
   for (size_t i = 0; i < n && !list[i].rejected; i++)
     for (int k = 0; k < 2 && list[i].kernels[k].template_name; k++) {
-      candidates[kernels] = (candidate){.kernel = &list[i].kernels[k]};
-      read_values(b, &candidates[kernels++]);
+      b->candidates[b->n_candidates] = (candidate){.kernel = &list[i].kernels[k]};
+      read_values(b, &b->candidates[b->n_candidates++]);
     }
+}
+
+/* Kernels of all problems that cover what was not covered before. MLAF_RESOURCES=all: every kernel of their spaces. */
+static void cover_all(batch *b) {
+  const char *all = getenv("MLAF_RESOURCES");
   if (all && !strcmp(all, "all"))
-    for (size_t i = 0; i < kernels; i++) add_kernel(b, candidates[i].kernel);
-  else cover(b, candidates, kernels);
-  free(candidates);
-  mlaf_variants_free(list, n);
+    for (size_t i = 0; i < b->n_candidates; i++) add_kernel(b, b->candidates[i].kernel);
+  else cover(b, b->candidates, b->n_candidates);
+  free(b->candidates);
+  b->candidates = NULL;
+  while (b->n_spaces) {
+    const struct space *s = &b->spaces[--b->n_spaces];
+    mlaf_variants_free(s->list, s->n);
+  }
 }
 
 static void check_kernel(const mlaf_kernel_desc *k, const mlaf_compile_job *job) {
@@ -218,6 +239,7 @@ static void check_problems(const char *target, const char *const *problems, bool
   batch *b = make_batch(target);
   for (; *problems; problems++) add_problem(b, *problems);
   if (edge) add_edge(b);
+  cover_all(b);
   assert_true(b->n >= least);
   check_batch(compiler, b);
   mlaf_compiler_close(compiler);

@@ -1,6 +1,7 @@
 // The kernel of register-only decode: a workgroup's pieces, one after the other, go to work_on(). Handed over: fitted, occupancy
-// (waves of a SIMD), lds_bytes, threads, and `within`: the first piece is looked up in the loop, where scalar registers suffice,
-// since what the compiler puts in front of the loop is done before anything is waited for.
+// (waves of a SIMD), lds_bytes, threads, and `within`: the first piece is looked up in the loop, where scalar registers suffice
+// (with two blocks they do not: 2 to 6 spilled), since what the compiler puts in front of the loop is done before anything is
+// waited for.
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(${threads}, ${threads}),
                                      amdgpu_waves_per_eu(${occupancy}, ${occupancy}))) void
 ${symbol}(mlaf_decode_args a) {

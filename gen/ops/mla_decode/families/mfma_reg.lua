@@ -1,4 +1,5 @@
 -- Register-only decode for CDNA. Fields: gen/ops.lua.
+local plan = require("ops/mla_decode/plans/mfma_reg")
 local shape = require("ops/mla_decode/shape")
 local ceil_div, q_regs, o_regs, mfma_per_tile = shape.ceil_div, shape.q_regs, shape.o_regs, shape.mfma_per_tile
 
@@ -39,18 +40,21 @@ return {
       end
     end,
   },
-  cost = function(p, v, arch)
+  -- `more`: parts that a family of the same body holds beside these.
+  cost = function(p, v, arch, more)
     local nk, nj, subs = (p.rank + p.rope) // 32, ceil_div(p.rank, 128), v.tile // 16
     local piece = v.waves <= 4 and 4 or 2 -- registers of an O block that one merge step takes
     local merge = 4 * v.waves * 16 * (32 * piece + 4) + 16 * v.waves * 16 * v.blocks
     local rescale = v.rescale == "always" and 5 * o_regs(p) * v.blocks // 2 or 4 -- O lives in accumulators: out, times, in
+    local held = { { "q", v.qsrc == "reg" and q_regs(p) * v.blocks or 16 }, { "o", o_regs(p) * v.blocks },
+      { "k and v", subs * (4 * nk + 16 * nj) }, { "s", 4 * subs * v.blocks } }
+    for _, part in ipairs(more or {}) do held[#held + 1] = part end
     return shape.scheduled({
       threads = 64 * v.waves,
       rows_per_wg = 16 * v.blocks,
       lds_bytes = math.max(merge, v.qsrc == "lds" and 1024 * nk * v.blocks or 0),
-      regs = { { "q", v.qsrc == "reg" and q_regs(p) * v.blocks or 16 }, { "o", o_regs(p) * v.blocks },
-        { "k and v", subs * (4 * nk + 16 * nj) }, { "s", 4 * subs * v.blocks }, { "rest", v.schedule == "fitted" and 80 or 64 } },
-      slack = v.blocks * subs == 4 and 24 or 0, -- four S tiles at once: seen up to 16 above the sum
+      regs = plan.regs(held, p, v, arch.isa),
+      slack = plan.slack(p, v, arch.isa),
       step = v.tile * v.waves,
       wave = {
         mfma = subs * v.blocks * mfma_per_tile(p, v.psplit, arch.isa, v.tile == 32),

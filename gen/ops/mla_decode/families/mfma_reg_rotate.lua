@@ -26,9 +26,8 @@ return {
     end,
   }),
   cost = function(p, v, arch)
-    local cost, subs, loads = mfma_reg.cost(p, v, arch), v.tile // 16, loads_of(p)
-    cost.regs[#cost.regs + 1] = { "angles", 4 * loads * subs }
-    cost.regs[#cost.regs + 1] = { "columns while they turn", 48 }
+    local subs, loads = v.tile // 16, loads_of(p)
+    local cost = mfma_reg.cost(p, v, arch, { { "angles", 4 * loads * subs }, { "columns while they turn", 48 } })
     cost.slack = cost.slack + 16
     cost.wave.issue = cost.wave.issue + 28 * loads * subs -- of a quad of pairs: to unpack, turn and pack; of 32 in halves more
     cost.inflight = cost.inflight + 1024 * loads * subs
