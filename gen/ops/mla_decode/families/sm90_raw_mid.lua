@@ -84,6 +84,12 @@ return {
       end
     end,
     function(p, v)
+      local f = raw.format_of(p)
+      if p.q_parts == 1 and p.page_size == 1 and v.rows == 64 and f.scales > 0 and not f.scales_apart and not f.pools then
+        return "64 rows, index lists of tokens that hold scales, and Q in two tensors: too few registers"
+      end
+    end,
+    function(p, v)
       if raw.has_pools(p) and p.causal == 1 and p.q_len > 1 and v.rows == 64 then
         return "64 rows that see different tokens, and scales behind a page's rows: too few registers"
       end

@@ -18,9 +18,11 @@ return {
         return "no index lists come: family sm90_raw_mid serves tables of pages"
       end
       local f = raw.format_of(p)
-      if f and (f.scales == 0 or f.scales_apart) then
+      if f and f.scales == 0 then return ("cache %s: its tokens hold no scales"):format(shape.cache(p).name) end
+      if f and f.scales_apart then
         return ("cache %s: scales of its tokens do not lie behind their codes"):format(shape.cache(p).name)
       end
+      if f and p.q_parts == 1 then return "Q is two tensors: the values have too few registers to take it by two addresses" end
     end,
   }),
   cost = function(p, v, arch) return sm90_raw_mid.cost_of(p, v, arch, "sm90_raw_two") end,
