@@ -5,6 +5,7 @@ local hopper = require("ops/mla_decode/hopper")
 local partials = require("ops/mla_decode/partials")
 local protocol = require("ops/mla_decode/protocol/rules")
 local mid_plan = require("ops/mla_decode/plans/sm90_raw_mid")
+local q = require("ops/mla_decode/q")
 local raw = require("ops/mla_decode/families/sm90_raw")
 local ceil_div = shape.ceil_div
 
@@ -85,7 +86,8 @@ return {
     end,
     function(p, v)
       local f = raw.format_of(p)
-      if p.q_parts == 1 and p.page_size == 1 and v.rows == 64 and f.scales > 0 and not f.scales_apart and not f.pools then
+      local in_two = q.spills(p, math.huge) -- however few rows there are
+      if in_two and p.page_size == 1 and v.rows == 64 and f.scales > 0 and not f.scales_apart and not f.pools then
         return "64 rows, index lists of tokens that hold scales, and Q in two tensors: too few registers"
       end
     end,

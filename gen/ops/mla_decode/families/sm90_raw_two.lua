@@ -1,6 +1,7 @@
 -- sm90_raw_mid for index lists with two warpgroups that make scores, of one tile after the other in turns. Fields: gen/ops.lua.
 local shape = require("ops/mla_decode/shape")
 local partials = require("ops/mla_decode/partials")
+local q = require("ops/mla_decode/q")
 local raw = require("ops/mla_decode/families/sm90_raw")
 local sm90_raw_mid = require("ops/mla_decode/families/sm90_raw_mid")
 
@@ -22,7 +23,8 @@ return {
       if f and f.scales_apart then
         return ("cache %s: scales of its tokens do not lie behind their codes"):format(shape.cache(p).name)
       end
-      if f and p.q_parts == 1 then return "Q is two tensors: the values have too few registers to take it by two addresses" end
+      -- However few rows there are: q.lua, which templates include, stays as hashes know it.
+      if f and q.spills(p, math.huge) then return "Q is two tensors: values have too few registers to take both" end
     end,
   }),
   cost = function(p, v, arch) return sm90_raw_mid.cost_of(p, v, arch, "sm90_raw_two") end,
