@@ -133,6 +133,10 @@ local function check_names(path, text)
   end
 end
 
+if #arg == 0 then
+  io.stderr:write("lua5.4 tools/check-docs.lua FILE...: no file, so nothing is checked (tools/check-style.sh names all)\n")
+  os.exit(2)
+end
 for _, path in ipairs(arg) do
   local text = slurp(path)
   if text and not text:find("\0", 1, true) then

@@ -13,7 +13,7 @@ local DEFAULTS = {
   sm90_many = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, gather = false, warps = 2 },
   sm90_small_rank = { buffers = 4, schedule = "splits", warps = 2 },
   sm90_raw = { boxes = 1, ring = 4, places = 1, wgs = 2, cluster = 1, schedule = "splits", rounds = 2, raises = 0, warps = 2 },
-  sm90_raw_mid = { boxes = 1, ring = 3, ps = 2, schedule = "fitted", raises = 1, warps = 2, scored = true },
+  sm90_raw_mid = { boxes = 1, ring = 3, ps = 2, schedule = "fitted", raises = 1, warps = 2, scored = true, teams = 1 },
 }
 
 local function parameters(name, words)
@@ -25,6 +25,7 @@ local function parameters(name, words)
     if type(v[key]) == "boolean" then v[key] = value == "1" or value == "true"
     else v[key] = math.tointeger(tonumber(value)) or value end
   end
+  if v.teams == 1 then v.teams = nil end -- as models have it
   return v
 end
 
@@ -112,8 +113,8 @@ local function write_known()
   for ring = 2, 6 do
     local right = true
     for _, schedule in ipairs({ "splits", "fitted" }) do
-      for ps = 1, 2 do
-        local v = parameters("sm90_raw_mid", { "ring=" .. ring, "schedule=" .. schedule, "ps=" .. ps })
+      for _, of in ipairs({ { "ps=1" }, { "ps=2" }, { "scored=0", "teams=2" } }) do
+        local v = parameters("sm90_raw_mid", { "ring=" .. ring, "schedule=" .. schedule, table.unpack(of) })
         right = right and not protocol.first(loader.require("ops/mla_decode/protocol/sm90_raw_mid"), v)
       end
     end

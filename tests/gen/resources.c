@@ -337,7 +337,8 @@ static void kernels_that_append_are_as_stated(void **state) {
 static void nvidia_families_are_as_stated(void **state) {
   static const char *const problems[] = {"mla_decode:h16,b16,s4096", "mla_decode:h128,b16,s4096",
                                          "mla_decode:h20,r256,p32,q3,causal,f16,page1,b4,s2048",
-                                         "mla_decode:h64,p0,fp8_v4,page1,b64,s2048", NULL};
+                                         "mla_decode:h64,p0,fp8_v4,page1,b64,s2048",
+                                         "mla_decode:h64,fp8_ds_mla,q_parts,page1,b64,s2048", NULL};
   check_problems("sm_90a", problems, true, 15);
   check_problems("sm_80", problems, false, 5);
   check_second_forms("sm_90a");

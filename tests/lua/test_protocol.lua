@@ -613,6 +613,8 @@ local SEEDS = {
   { "the turn is passed on before m is set", "sm90_raw_mid", with(RAW_TWO, { raises = 3 }), { 5 }, "race", "turn", function(m)
     edit(m, "scores 0", { "ARRIVE" }, "TURN", "pass_turn()", earlier(1))
   end },
+  { "scales of tokens beyond the end are read before they are cleared", "sm90_raw_mid", RAW_TWO, { 3 }, "race", "zeros",
+    function(m) edit(m, "scores", { "ARRIVE", "WAIT" }, "named 1", "clear_rows()", drop) end },
   { "sums are added up before the second team's are there", "sm90_raw_mid", RAW_TWO, { 3 }, "race", "sums", function(m)
     edit(m, "scores", { "ARRIVE", "WAIT" }, "BOTH", "finish_rows()", drop)
   end },

@@ -632,3 +632,17 @@ T.sampled(4, "any rank and rope in multiples of 32 has candidates", function(min
     end
   end
 end)
+
+test("Q in two tensors and index lists of tokens with scales: kernels that have no registers for both are refused", function()
+  local function offered(fields, family, rows)
+    for _, k in ipairs(space.kernels(problem.parse("mla_decode:h64,b64,s2048,fp8_ds_mla," .. fields), "sm_90a")) do
+      if k.family == family and k.point.values.rows == rows and not k.rejected then return true end
+    end
+    return false
+  end
+  for _, one in ipairs({ { "sm90_raw_two", 32 }, { "sm90_raw_mid", 64 } }) do
+    ok(offered("page1", table.unpack(one)), "%s: Q in one", one[1])
+    ok(not offered("page1,q_parts", table.unpack(one)), "%s: Q in two", one[1])
+  end
+  ok(offered("page1,q_parts", "sm90_raw_mid", 32) and offered("page64,q_parts", "sm90_raw_mid", 64), "others of sm90_raw_mid")
+end)

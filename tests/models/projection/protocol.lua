@@ -1,4 +1,4 @@
--- The barriers between the threads of templates/lib/projection/ring.h, ring_fp8.h and wide_fp8.h, for gen/protocol.lua.
+-- The barriers between the threads of templates/lib/projection/ring.h, ring_fp8.h and wide_fp8.h, for tests/models/protocol.lua.
 -- Functions here are named as those of the templates that they stand for; two warps stand for the four of a warpgroup.
 --
 -- v: stages, groups (warpgroups, 64 tokens each; of fp8: 64 outputs), norm (1: x goes through registers), split (blocks of the

@@ -1,4 +1,4 @@
--- The barriers between the threads of templates/lib/projection/stationary_fp8.h, for gen/protocol.lua.
+-- The barriers between the threads of templates/lib/projection/stationary_fp8.h, for tests/models/protocol.lua.
 -- Functions here are named as those of the template that they stand for; two warps stand for the four of a warpgroup.
 --
 -- v: places (passes of x in flight), ways (warpgroups), direct (one way: sums stay with their lanes, and the first warp loads)

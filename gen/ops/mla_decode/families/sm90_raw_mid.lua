@@ -5,6 +5,7 @@ local hopper = require("ops/mla_decode/hopper")
 local partials = require("ops/mla_decode/partials")
 local protocol = require("ops/mla_decode/protocol/rules")
 local mid_plan = require("ops/mla_decode/plans/sm90_raw_mid")
+local q = require("ops/mla_decode/q")
 local raw = require("ops/mla_decode/families/sm90_raw")
 local ceil_div = shape.ceil_div
 
@@ -81,6 +82,13 @@ return {
     function(p, v)
       if raw.format_of(p).planar and v.rows > (v.load == "rows" and 32 or 48) then
         return ("load=%s and %d rows, and a token's parts in three places: too few registers"):format(v.load, v.rows)
+      end
+    end,
+    function(p, v)
+      local f = raw.format_of(p)
+      local in_two = q.spills(p, math.huge) -- however few rows there are
+      if in_two and p.page_size == 1 and v.rows == 64 and f.scales > 0 and not f.scales_apart and not f.pools then
+        return "64 rows, index lists of tokens that hold scales, and Q in two tensors: too few registers"
       end
     end,
     function(p, v)

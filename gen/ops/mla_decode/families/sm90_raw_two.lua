@@ -1,6 +1,7 @@
 -- sm90_raw_mid for index lists with two warpgroups that make scores, of one tile after the other in turns. Fields: gen/ops.lua.
 local shape = require("ops/mla_decode/shape")
 local partials = require("ops/mla_decode/partials")
+local q = require("ops/mla_decode/q")
 local raw = require("ops/mla_decode/families/sm90_raw")
 local sm90_raw_mid = require("ops/mla_decode/families/sm90_raw_mid")
 
@@ -18,9 +19,12 @@ return {
         return "no index lists come: family sm90_raw_mid serves tables of pages"
       end
       local f = raw.format_of(p)
-      if f and (f.scales == 0 or f.scales_apart) then
+      if f and f.scales == 0 then return ("cache %s: its tokens hold no scales"):format(shape.cache(p).name) end
+      if f and f.scales_apart then
         return ("cache %s: scales of its tokens do not lie behind their codes"):format(shape.cache(p).name)
       end
+      -- However few rows there are: q.lua, which templates include, stays as hashes know it.
+      if f and q.spills(p, math.huge) then return "Q is two tensors: values have too few registers to take both" end
     end,
   }),
   cost = function(p, v, arch) return sm90_raw_mid.cost_of(p, v, arch, "sm90_raw_two") end,

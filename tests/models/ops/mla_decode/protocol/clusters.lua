@@ -1,6 +1,6 @@
 -- The end of a request whose tokens the blocks of a cluster share (templates/mla_decode/sm90_mid/clusters.h and
--- sm90_many/clusters.h), for gen/protocol.lua: from the last products on; what comes before it is in the models of sm90_mid and
--- sm90_many. Functions here are named as those of the templates; two warps stand for four, and two blocks for all.
+-- sm90_many/clusters.h), for tests/models/protocol.lua: from the last products on; what comes before it is in the models of
+-- sm90_mid and sm90_many. Functions here are named as those of the templates; two warps stand for four, and two blocks for all.
 local protocol = require("protocol")
 
 local clusters = {}

@@ -1,4 +1,4 @@
--- The barriers between the threads of templates/mla_decode/sm90_few.cu.in, for gen/protocol.lua. Functions here
+-- The barriers between the threads of templates/mla_decode/sm90_few.cu.in, for tests/models/protocol.lua. Functions here
 -- are named as those of the template that they stand for.
 --
 -- Two warps stand for the four of a warpgroup: all four run one program, every finding is about two steps, and whether one is

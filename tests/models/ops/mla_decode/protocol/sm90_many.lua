@@ -1,6 +1,6 @@
 -- The barriers between the threads of templates/mla_decode/sm90_many.cu.in (templates/sm90_many/), for
--- gen/protocol.lua. Functions here are named as those of the templates that they stand for; two warps stand for four
--- (gen/ops/mla_decode/protocol/sm90_few.lua).
+-- tests/models/protocol.lua. Functions here are named as those of the templates that they stand for; two warps stand for four
+-- (sm90_few.lua beside).
 --
 -- Buffers are the ring: A's blocks lie in buffers 0, 2, ..., B's in 1, 3, ...; a buffer is `GROUPS` quarters and the rope slice,
 -- each with a full barrier of its own and one to give it back.
@@ -572,7 +572,7 @@ function sm90_many.model(v, pieces)
   return m
 end
 
--- The part of a kernel that is run: the arguments of gen/ops/mla_decode/protocol/sm90_few.lua hold, with buffers in place of a
+-- The part of a kernel that is run: the arguments of sm90_few.lua beside hold, with buffers in place of a
 -- ring of boxes; the order of a piece's products has a first block, a last one, and is even or odd. Of several pieces some are
 -- cut: a walk's first and last, in turns with splits all of them; every pair of neighbours is there.
 function sm90_many.cases(v, all)

@@ -1,5 +1,5 @@
--- The barriers between the threads of templates/mla_decode/sm90_mid.cu.in, for gen/protocol.lua. Functions here
--- are named as those of the template that they stand for; two warps stand for four (gen/ops/mla_decode/protocol/sm90_few.lua).
+-- The barriers between the threads of templates/mla_decode/sm90_mid.cu.in, for tests/models/protocol.lua. Functions here
+-- are named as those of the template that they stand for; two warps stand for four (sm90_few.lua beside).
 local protocol = require("protocol")
 local index_list = require("ops/mla_decode/protocol/index_list")
 
@@ -284,7 +284,7 @@ function sm90_mid.model(v, pieces)
   return m
 end
 
--- The part of a kernel that is run: gen/ops/mla_decode/protocol/sm90_few.lua says why it is enough.
+-- The part of a kernel that is run: sm90_few.lua beside says why it is enough.
 function sm90_mid.cases(v, all)
   local long = { 2 * -(-v.ring // v.boxes) + 3 }
   if v.schedule ~= "splits" then

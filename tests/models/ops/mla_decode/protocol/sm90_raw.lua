@@ -1,6 +1,6 @@
--- The barriers between the threads of templates/mla_decode/sm90_raw.cu.in, for gen/protocol.lua. Functions here are named as
--- those of the template that they stand for. The producers' loop and the ends of pieces are those of
--- gen/ops/mla_decode/protocol/sm90_few.lua, which also says why two warps stand for four and the cases are enough.
+-- The barriers between the threads of templates/mla_decode/sm90_raw.cu.in, for tests/models/protocol.lua. Functions here are
+-- named as those of the template that they stand for. The producers' loop and the ends of pieces are those of
+-- sm90_few.lua beside, which also says why two warps stand for four and the cases are enough.
 local few = require("ops/mla_decode/protocol/sm90_few")
 local shared = few.shared
 

@@ -1,5 +1,5 @@
--- The barriers between the threads of templates/mla_decode/sm90_raw_mid.cu.in, for gen/protocol.lua. Functions here are named as
--- those of the template that they stand for; two warps stand for four (gen/ops/mla_decode/protocol/sm90_few.lua).
+-- The barriers between the threads of templates/mla_decode/sm90_raw_mid.cu.in, for tests/models/protocol.lua. Functions here are
+-- named as those of the template that they stand for; two warps stand for four (sm90_few.lua beside).
 local protocol = require("protocol")
 local mid = require("ops/mla_decode/protocol/sm90_mid")
 local index_list = require("ops/mla_decode/protocol/index_list")
@@ -146,6 +146,7 @@ local function score_tile(x, a, g, w, k, t, last, i, set, own)
   if last then
     a:write(x.zeros[w], i, "clear_rows()")
     a:sync(x.owns[g], "clear_rows()")
+    read_all(a, x.zeros, v, i, "store_scales()")
   end
   a:read(x.bad[s], i, "work_on_scores()")
   a:read(x.q.all, k, "scores()")

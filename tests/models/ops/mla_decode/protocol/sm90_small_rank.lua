@@ -1,6 +1,6 @@
--- The barriers between the threads of templates/mla_decode/sm90_small_rank.cu.in, for gen/protocol.lua.
+-- The barriers between the threads of templates/mla_decode/sm90_small_rank.cu.in, for tests/models/protocol.lua.
 -- Functions here are named as those of the template that they stand for; two warps stand for four
--- (gen/ops/mla_decode/protocol/sm90_few.lua).
+-- (sm90_few.lua beside).
 local protocol = require("protocol")
 
 local sm90_small_rank = {}
@@ -150,7 +150,7 @@ function sm90_small_rank.model(v, pieces)
   return m
 end
 
--- The part of a kernel that is run: gen/ops/mla_decode/protocol/sm90_few.lua says why it is enough.
+-- The part of a kernel that is run: sm90_few.lua beside says why it is enough.
 function sm90_small_rank.cases(v, all)
   if v.schedule ~= "splits" then return { all and protocol.WALK or protocol.QUICK } end
   local long = { 2 * v.buffers + 3 }

@@ -1,5 +1,5 @@
--- The barriers between the threads of templates/mla_index/sm90.cu.in, for gen/protocol.lua. Functions here are named as those of
--- the template that they stand for; two warps stand for the four of a warpgroup, two lanes for the loader's.
+-- The barriers between the threads of templates/mla_index/sm90.cu.in, for tests/models/protocol.lua. Functions here are named as
+-- those of the template that they stand for; two warps stand for the four of a warpgroup, two lanes for the loader's.
 --
 -- v: stages, groups; whole: steps come in two copies by one lane, else token by token by all
 local protocol = require("protocol")

@@ -1,4 +1,4 @@
--- The barriers between the threads of templates/mla_prefill/sm90.cu.in, for gen/protocol.lua. Functions here
+-- The barriers between the threads of templates/mla_prefill/sm90.cu.in, for tests/models/protocol.lua. Functions here
 -- are named as those of the template that they stand for; two warps stand for the four of a warpgroup.
 local protocol = require("protocol")
 

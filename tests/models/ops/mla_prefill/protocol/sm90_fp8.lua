@@ -1,4 +1,4 @@
--- The barriers between the threads of templates/mla_prefill/sm90_fp8.cu.in, for gen/protocol.lua. Functions
+-- The barriers between the threads of templates/mla_prefill/sm90_fp8.cu.in, for tests/models/protocol.lua. Functions
 -- here are named as those of the template that they stand for; two warps stand for the four of a warpgroup. The
 -- dealer and math are protocol/sm90.lua's; V comes into its own places and is moved to those that math reads, and there are no
 -- teams.
