@@ -638,7 +638,8 @@ TEST(links_out_of_the_cache_are_not_collected) {
     if (i) assert_int_equal(mlaf_dir_make(parent, NULL), MLAF_OK);
     assert_int_equal(symlink(i < 2 ? outside : path, link), 0);
     mlaf_cache_gc_result r;
-    assert_int_equal(mlaf_cache_collect(&c, &(mlaf_cache_gc){.max_age_s = 86400, .size_budget = 1}, NULL, NULL, &r, NULL), MLAF_OK);
+    const mlaf_cache_gc opts = {.max_age_s = 86400, .size_budget = 1};
+    assert_int_equal(mlaf_cache_collect(&c, &opts, NULL, NULL, &r, NULL), MLAF_OK);
     assert_int_equal(access(path, F_OK), 0);
     assert_int_equal(access(half, F_OK), 0);
     mlaf_cache_close(&c);
