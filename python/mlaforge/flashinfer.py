@@ -13,9 +13,9 @@ import torch
 
 from .aiter import mla_decode_fwd
 from .engines.steps import pieces
-from .entry import explained
+from .entry import check, explained
 from .mla_append import parts_or_joined
-from .tensors import fail, whole
+from .tensors import dtype_name, fail, whole
 
 __all__ = ["BatchMLAPagedAttentionWrapper"]
 
@@ -49,7 +49,7 @@ class BatchMLAPagedAttentionWrapper:
                  *, ctx=None):
         self._ctx, self._device, self._graphs, self._plan = ctx, float_workspace_buffer.device, use_cuda_graph, None
         self._buffers, self._q, self._held = (qo_indptr, kv_indptr, kv_indices, kv_len_arr), None, None
-        self._scale = self._kpe = None  # of caches of 8 bits: the latent's scale on the device, and rope columns of 16 bits
+        self._bytes, self._scale, self._kpe = False, None, None  # of caches of 8 bits: the latent's scale on the device, and rope columns of 16 bits
         if use_cuda_graph and any(x is None for x in self._buffers):
             fail("use_cuda_graph is True, and one of qo_indptr, kv_indptr, kv_indices and kv_len_arr is None: graphs read these tensors")
 
@@ -71,7 +71,9 @@ class BatchMLAPagedAttentionWrapper:
             fail(f"kv_data_type is {kv_data_type}, must be {q_data_type}, as q_data_type, or {BYTES}")
         if kv_data_type == BYTES and q_data_type != torch.bfloat16:
             fail(f"q_data_type is {q_data_type}, and caches of 8 bits are for q_data_type=torch.bfloat16")
-        self._scale = torch.empty(1, dtype=torch.float32, device=self._device) if kv_data_type == BYTES else None
+        self._bytes = kv_data_type == BYTES
+        if self._bytes and self._scale is None:  # one for all plans: graphs write and read it
+            self._scale = torch.empty(1, dtype=torch.float32, device=self._device)
         for name, value, least in (("num_heads", num_heads, 1), ("head_dim_ckv", head_dim_ckv, 1), ("head_dim_kpe", head_dim_kpe, 0)):
             whole(name, value, least, 1 << 16)
         queries, pages, lengths = (x.tolist() for x in (qo_indptr, kv_indptr, kv_len_arr))
@@ -134,7 +136,7 @@ class BatchMLAPagedAttentionWrapper:
                 fail(f"{name} is given, must be None: " + ("there is no profiler here" if name == "profiler_buffer" else "the output has 16 bits here"))
         scales = dict(ckv_scale=ckv_scale, ckv_scale_arr=ckv_scale_arr, kpe_scale=kpe_scale)
         given = [name for name, value in scales.items() if value is not None]
-        if given and (self._scale is None or kv_len is not None):
+        if given and (not self._bytes or kv_len is not None):
             fail(f"{given[0]} is given, must be None: the cache has 16 bits" + (" where kv_len is given" if kv_len is not None else ", as plan() was told"))
         if kv_len is not None or page_table is not None:
             return self._run_table(q_nope, q_pe, (ckv_cache, kpe_cache), out, lse, return_lse, kv_len, page_table, return_lse_base_on_e)
@@ -146,7 +148,7 @@ class BatchMLAPagedAttentionWrapper:
         if return_lse and lse is None:
             lse = torch.empty(q_nope.shape[:2], dtype=torch.float32, device=q_nope.device)
         q, cache, how = (q_nope, q_pe), (ckv_cache, kpe_cache), self._plan
-        if self._scale is not None:
+        if self._bytes:
             q, cache, scale = self._of_bytes(*q, *cache, **scales)
             how = dict(how, kv_scale=scale)
         if self._tokens:
@@ -163,15 +165,27 @@ class BatchMLAPagedAttentionWrapper:
                 fail(f"{name}.dtype is {tensor.dtype}, must be {dtype}, as plan() was told")
         if (ckv_scale is None) == (ckv_scale_arr is None):
             fail(f"Exactly one of ckv_scale or ckv_scale_arr is wanted for a cache of 8 bits, {'none' if ckv_scale is None else 'both'} given")
+        for name, value in dict(ckv_scale=ckv_scale, kpe_scale=kpe_scale).items():
+            if value is not None:
+                check(name, float, value)
+                if not 0 < abs(value) < math.inf:
+                    fail(f"{name} is {value}, must be a finite number other than 0")
         rope, groups = kpe_cache.shape[-1], (*ckv_cache.shape[:2], ckv_cache.shape[-1] // 128)
         if rope and kpe_scale is None:
             fail("kpe_scale is None, must be the scale of kpe_cache, which has 8 bits")
+        if ckv_scale_arr is not None and (not hasattr(ckv_scale_arr, "shape") or dtype_name(ckv_scale_arr) != "float32"):
+            fail(f"ckv_scale_arr is {getattr(ckv_scale_arr, 'dtype', type(ckv_scale_arr).__name__)}, must be a tensor of float32")
+        if getattr(ckv_scale_arr, "device", ckv_cache.device) != ckv_cache.device:
+            fail(f"ckv_scale_arr is on {ckv_scale_arr.device}, must be on {ckv_cache.device}, as ckv_cache")
         if ckv_scale_arr is not None and ckv_scale_arr.shape != groups:
             fail(f"Invalid shape of ckv_scale_arr: {tuple(ckv_scale_arr.shape)}, must be {groups}, a scale for every 128 columns of ckv_cache")
         if ckv_scale_arr is not None and (rope or self._rank != 512):
             fail(f"kpe_cache has {rope} columns and ckv_cache {self._rank}, must be 0 and must be 512 with ckv_scale_arr: others come with one ckv_scale for all")
+        if (ckv_cache.shape[-1], rope) != (self._rank, self._q.shape[-1] - self._rank):
+            fail(f"ckv_cache has {ckv_cache.shape[-1]} columns and kpe_cache {rope}, must be {self._rank} and {self._q.shape[-1] - self._rank}, as plan() was told")
         if ckv_scale_arr is not None:
             return (q_nope, q_pe), (ckv_cache, ckv_scale_arr), None
+        ckv_scale, kpe_scale = float(ckv_scale), float(kpe_scale or 0)
         self._scale.fill_(ckv_scale)
         one = ckv_cache.as_strided((*ckv_cache.shape[:2], self._rank + rope), ckv_cache.stride()) if _one_tensor(ckv_cache, kpe_cache) else None
         factor = kpe_scale / ckv_scale if one is not None and rope else kpe_scale

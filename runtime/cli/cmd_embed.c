@@ -24,24 +24,31 @@ typedef struct embedding {
   size_t targets, kernels, rows, bytes;
 } embedding;
 
-/* Words that C or C++ keep for themselves, and headers of C that NAME.h would hide from files that search its folder. */
+/* Words that C or C++ keep for themselves, macros and types that embedded files meet, and headers of C and POSIX that NAME.h
+ * would hide from files that search its folder. */
 static bool is_taken(const char *s) {
   static const char taken[] =
       " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class "
-      "co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype "
-      "default delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline "
+      "co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue contract_assert "
+      "decltype default delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline "
       "int long main mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public "
       "register reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct "
-      "switch template this thread_local throw true try typedef typeid typename union unsigned using virtual void "
-      "volatile wchar_t while xor xor_eq "
-      "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg "
-      "stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype dlfcn ";
+      "switch template this thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using "
+      "virtual void volatile wchar_t while xor xor_eq "
+      "linux unix NULL size_t ptrdiff_t max_align_t nullptr_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t "
+      "intptr_t uintptr_t intmax_t uintmax_t "
+      "assert complex ctype errno fenv inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic stdbit stdbool "
+      "stdckdint stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype "
+      "aio alloca cpio dirent dlfcn elf endian fcntl features fmtmsg fnmatch ftw glob grp iconv langinfo libgen libintl link "
+      "malloc memory monetary mqueue ndbm netdb nl_types poll pthread pwd regex sched search semaphore spawn strings stropts "
+      "sysexits syslog tar termios ulimit unistd utime utmpx wordexp ";
   char word[64];
   return snprintf(word, sizeof word, " %s ", s) < (int)sizeof word && strstr(taken, word);
 }
 
 static bool is_word(const char *s) {
   if (is_taken(s) || (!isalpha((unsigned char)*s) && *s != '_')) return false;
+  if (*s == '_' && (s[1] == '_' || isupper((unsigned char)s[1]))) return false; /* C's: _Bool, __func__ */
   for (; *s; s++)
     if (!isalnum((unsigned char)*s) && *s != '_') return false;
   return true;
@@ -310,7 +317,7 @@ int mlaf_cli_embed(cli *c) {
   embedding x = {.c = c, .name = c->given[O_NAME] ? c->given[O_NAME] : "mlaf_kernels"};
   if (!is_word(x.name) || !strncmp(x.name, "mlaf_embed", 10))
     return mlaf_cli_usage(c, "--name '%s' must be a C name that does not begin with mlaf_embed, no word of C or C++ and no "
-                             "header of C", x.name);
+                             "header of C or POSIX", x.name);
   mlaf_status st = mlaf_bundle_open(c->given[O_FROM], &b, &c->err);
   x.b = b;
   if (st == MLAF_OK) st = check_targets(&x);

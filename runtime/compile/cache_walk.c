@@ -183,10 +183,11 @@ static void collect(items *l, const mlaf_cache_gc *opts, mlaf_cache_entry_fn rem
   }
 }
 
-/* Folders that became empty, and temporary files a day old. */
+/* Folders that became empty, and temporary files a day old. Links to folders outside the cache are not followed. */
 static void tidy_bucket(walk *w, const char *folder, const char *name) {
   char *path = mlaf_format("%s/%s", folder, name);
-  DIR *d = path ? opendir(path) : NULL;
+  struct stat own;
+  DIR *d = path && !lstat(path, &own) && S_ISDIR(own.st_mode) ? opendir(path) : NULL;
   for (struct dirent *e; d && (e = readdir(d));) {
     struct stat st;
     if (strstr(e->d_name, ".tmp.") && !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && st.st_mtime < time(NULL) - 86400)
@@ -209,14 +210,15 @@ mlaf_status mlaf_cache_collect(const mlaf_cache *c, const mlaf_cache_gc *opts, m
   mlaf_cache_gc_result r = {0};
   mlaf_status st = mlaf_cache_each(c, true, keep, &l, err);
   char *answers = !st ? mlaf_format("%s/generator", c->dir) : NULL;
-  if (answers && !l.failed) sorted_names(&(walk){.cache = c, .user = &l}, answers, keep_answers);
+  if (answers && !l.failed) keep_answers(&(walk){.cache = c, .user = &l}, c->dir, "generator");
   if (!st && (l.failed || !answers)) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory to list the cache");
   r.entries = l.n;
   if (!st) collect(&l, opts, removed, user, &r);
   char *root = !st && !opts->dry_run ? mlaf_format("%s/v1", c->dir) : NULL;
   if (root) {
     sorted_names(&(walk){.cache = c}, root, tidy_target);
-    sorted_names(&(walk){.cache = c}, answers, tidy_bucket);
+    struct stat own;
+    if (!lstat(answers, &own) && S_ISDIR(own.st_mode)) sorted_names(&(walk){.cache = c}, answers, tidy_bucket);
     tidy_bucket(&(walk){.cache = c}, c->dir, "generator");
   }
   free(root);

@@ -624,6 +624,35 @@ TEST(answers_of_the_generator_are_collected) {
   }
 }
 
+/* Links lead out of the cache: to a folder in place of generator/, to a generator's folder and to a file. */
+TEST(links_out_of_the_cache_are_not_collected) {
+  static const char *const links[] = {"generator", "generator/linked", "generator/linked.tsv"};
+  char payload[10] = "payload", key[MLAF_HASH_HEX];
+  for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+    mlaf_cache c;
+    char *folder = cache_with_entry(&c, NULL, key, payload, sizeof payload), *outside = make_folder();
+    char *path = mlaf_format("%s/question", outside), *half = mlaf_format("%s/half.tmp.1.abcdef", outside);
+    char *link = mlaf_format("%s/%s", folder, links[i]), *parent = mlaf_format("%s/generator", folder);
+    write_old(path, 40);
+    write_old(half, 40);
+    if (i) assert_int_equal(mlaf_dir_make(parent, NULL), MLAF_OK);
+    assert_int_equal(symlink(i < 2 ? outside : path, link), 0);
+    mlaf_cache_gc_result r;
+    const mlaf_cache_gc opts = {.max_age_s = 86400, .size_budget = 1};
+    assert_int_equal(mlaf_cache_collect(&c, &opts, NULL, NULL, &r, NULL), MLAF_OK);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(access(half, F_OK), 0);
+    mlaf_cache_close(&c);
+    unlink(link);
+    remove_tree(folder);
+    remove_tree(outside);
+    free(path);
+    free(half);
+    free(link);
+    free(parent);
+  }
+}
+
 int main(void) {
   setenv("MLAF_WORKER_TEST", "1", 1);
   char *scratch = make_folder();

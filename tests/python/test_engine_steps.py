@@ -2,6 +2,7 @@
 import importlib.util
 import math
 import sys
+import threading
 import types
 import unittest
 
@@ -214,6 +215,30 @@ class PagedCache(unittest.TestCase):
         self.assertEqual(self.module.carried(io).tolist(), [2, -1, 1] + [-1] * 9)
         io.io_pairs[1] = pair()
         self.assertEqual(self.module.carried(io).tolist(), [-1] * 12)
+
+    def test_managers_of_two_threads_leave_the_models_config(self):
+        class Config:
+            def get_text_config(self):
+                return self
+        config = Config()
+        model = types.SimpleNamespace(config=config, init_continuous_batching=lambda: None)
+        of, inside, end = self.module.Batching(model, types.SimpleNamespace(columns=6)), threading.Event(), threading.Event()
+
+        def first():
+            with of.latent_config():
+                inside.set()
+                end.wait(10)
+
+        def second():
+            with of.latent_config():
+                end.set()
+                some[0].join()
+        some = [threading.Thread(target=first), threading.Thread(target=second)]
+        some[0].start(), inside.wait(10), some[1].start()
+        some[1].join(0.2)  # it waits for the first one, which without a lock would end before it
+        end.set()
+        [thread.join() for thread in some]
+        self.assertIs(model.config, config)
 
     def test_nothing_is_listed_that_is_read(self):
         of, read = self.module.Blocks(self.cache({"a": [1, 2]}), 4, 6), [[]]

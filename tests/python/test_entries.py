@@ -135,8 +135,9 @@ class Entries(EmulatorTest):
         yield self.ctx.alloc, dict(size=16)
         yield self.ctx.reserve_workspace, dict(size=16)
         yield self.ctx.plan_info, dict(problem=(H, R, P, 1, 0, 0, PAGE, 1, 16))
-        yield self.ctx.read, dict(pointer=cache.data_ptr(), size=16)
-        yield self.ctx.write, dict(pointer=cache.data_ptr(), data=b"1234")
+        self.memory = m.Buffer(self.ctx, (4,), "int32")  # tensors of other libraries are the context's during a call alone
+        yield self.ctx.read, dict(pointer=self.memory.data_ptr(), size=16)
+        yield self.ctx.write, dict(pointer=self.memory.data_ptr(), data=b"1234")
         yield m.Buffer, dict(ctx=self.ctx, shape=(2, 2), dtype="int32", data=bytes(16), strides=(2, 1))
 
     FREE = ("scale", "k_scale", "q_scale", "kv_cache_scale", "kv_proj_scale", "is_neox", "is_nope_first")  # anything, or not looked at here

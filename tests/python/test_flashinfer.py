@@ -173,6 +173,15 @@ class Wrapper(EmulatorTest):
                 self.assertIsNone(made._kpe)  # nothing was made of the cache
                 self.check(out, lse, q, want, *lists, causal, 1e-3 if same else 4e-3)
 
+    def test_scales_of_graphs_stay_where_they_are(self):
+        q, cache, qo, kv, order, lengths = self.case([1, 1], [5, 40], 16)
+        made = self.wrapper(use_cuda_graph=True, qo_indptr=qo.clone(), kv_indptr=kv.clone(), kv_indices=order.clone(), kv_len_arr=lengths.clone())
+        self.plan_bytes(made, (qo, kv, order, lengths), 16, False)
+        held = made._scale
+        self.plan(made, qo, kv, order, lengths, 16, False)
+        self.plan_bytes(made, (qo, kv, order, lengths), 16, False)
+        self.assertIs(made._scale, held)
+
     def test_caches_of_8_bits_without_rope_columns(self):
         q, cache, *lists = self.case([1, 2], [5, 40], 16)
         q, rows = torch.randn(3, H, 512, generator=self.random).bfloat16(), torch.randn(*cache.shape[:2], 512, generator=self.random)
@@ -193,6 +202,7 @@ class Wrapper(EmulatorTest):
     def test_what_of_8_bits_is_refused(self):
         q, cache, *lists = self.case([1], [5], 16)
         parts, _ = self.of_bytes(cache, 1.0, 1.0)
+        shorter = torch.zeros(*cache.shape, dtype=torch.uint8).view(torch.float8_e4m3fn)
         made, halves = self.wrapper(), (q[..., :R], q[..., R:])
         with self.assertRaisesRegex(ValueError, "q_data_type=torch.bfloat16"):
             made.plan(*lists, H, R, P, 16, False, SCALE, torch.float16, torch.float8_e4m3fn)
@@ -200,6 +210,12 @@ class Wrapper(EmulatorTest):
         for text, tensors, scales in (("Exactly one of ckv_scale or ckv_scale_arr", (*halves, *parts), {}),
                                       ("Exactly one of ckv_scale or ckv_scale_arr", (*halves, *parts), dict(ckv_scale=1.0, ckv_scale_arr=torch.ones(1), kpe_scale=1.0)),
                                       ("kpe_scale is None", (*halves, *parts), dict(ckv_scale=1.0)),
+                                      ("ckv_scale has the shape \\(2,\\), must be a number", (*halves, *parts), dict(ckv_scale=torch.ones(2), kpe_scale=1.0)),
+                                      ("kpe_scale is 'a', must be a number", (*halves, *parts), dict(ckv_scale=1.0, kpe_scale="a")),
+                                      ("ckv_scale is 0.0, must be a finite number other than 0", (*halves, *parts), dict(ckv_scale=0.0, kpe_scale=1.0)),
+                                      ("ckv_scale_arr is torch.float64, must be a tensor of float32", (*halves, *parts), dict(ckv_scale_arr=torch.ones(1, 16, 0).double(), kpe_scale=1.0)),
+                                      ("ckv_scale_arr is list, must be a tensor of float32", (*halves, *parts), dict(ckv_scale_arr=[1.0], kpe_scale=1.0)),
+                                      ("ckv_cache has 48 columns and kpe_cache 32, must be 64 and 32", (*halves, shorter[..., :48], shorter[..., 48:80]), dict(ckv_scale=1.0, kpe_scale=1.0)),
                                       ("Invalid shape of ckv_scale_arr", (*halves, *parts), dict(ckv_scale_arr=torch.ones(1, 16, 7), kpe_scale=1.0)),
                                       ("q_nope.dtype is torch.float16", (halves[0].half(), halves[1], *parts), dict(ckv_scale=1.0, kpe_scale=1.0)),
                                       ("must be 512 with ckv_scale_arr", (*halves, parts[0], parts[1][..., :0]), dict(ckv_scale_arr=torch.ones(*cache.shape[:2], 0))),

@@ -128,12 +128,15 @@ def recorded_batching(stock, judge):
 
 
 def threads(mine):
-    """Threads that generate at once get the text that each gets alone."""
+    """Threads that generate at once get the text that each gets alone, also where one makes layers anew for its requests."""
     ids = torch.randint(1, 90, (4, 1, 12), generator=torch.Generator().manual_seed(4))
-    alone, made = [mine.generate(x, max_new_tokens=8, do_sample=False).tolist() for x in ids], {}
+    ids, made = [x.repeat(n, 1) for x, n in zip(ids, (1, 1, 3, 6))], {}
+    alone = [mine.generate(x, max_new_tokens=8, do_sample=False).tolist() for x in ids]
+    ours.patch(mine, **PATCH)  # layers for one request
     some = [threading.Thread(target=lambda i=i: made.update({i: mine.generate(ids[i], max_new_tokens=8, do_sample=False).tolist()})) for i in range(len(ids))]
     for thread in some:
         thread.start()
+        time.sleep(0.5)
     for thread in some:
         thread.join()
     same = sum(made.get(i) == text for i, text in enumerate(alone))

@@ -45,8 +45,8 @@ AttentionMaskInterface.register(NAME, _mask)
 
 
 class Now(threading.local):
-    """A thread's forward: its step, and the step that is being recorded."""
-    step = fixed = None
+    """A thread's forward: its layers and its step, and the step that is being recorded."""
+    layers = step = fixed = None
 
 
 class Runner:
@@ -62,6 +62,7 @@ class Runner:
         self.table = (torch.cat((angles.cos(), angles.sin()), 1) * rope.attention_scaling).float()
         self.most, self.most_q, self.columns = options["prefill_tokens"], max(options["q_lens"]), modules[0].kv_lora_rank + modules[0].qk_rope_head_dim
         self.recorded = weakref.WeakSet()  # inputs of continuous batching, which hold its graphs
+        self.layers, self.lock = {}, threading.Lock()  # layers by modules; a forward keeps those that it began with
         self.now, self.graphs, self.calls = Now(), None, {"decode": 0, "prefill": 0}
         try:
             for module in modules:
@@ -81,21 +82,27 @@ class Runner:
         module.forward = functools.partial(torch.compiler.disable(_forward), module, self)
 
     def make(self, batch):
-        """Layers for so many requests, in place of those that take fewer."""
-        self.options["batch"] = 1 << (batch - 1).bit_length()
-        self.close()
-        for module in self.modules:
-            module._mlaforge_layer = mlaforge.Layer(**module._mlaforge, **self.options)
+        """Layers for so many requests, in place of those that take fewer. Those are closed when no thread's forward has them any more."""
+        with self.lock:
+            if self.layers and batch <= self.options["batch"]:  # another thread made them
+                return
+            self.options["batch"] = 1 << (batch - 1).bit_length()
+            self.void()
+            self.layers = self.now.layers = self.now.step = None  # closed before new ones take memory
+            self.layers = {module: mlaforge.Layer(**module._mlaforge, **self.options) for module in self.modules}
 
-    def close(self):
+    def void(self):
+        """Waits for the device, and forgets graphs of continuous batching: they hold addresses of layers."""
         if torch.cuda.is_available():
             torch.cuda.synchronize()
-        for inputs in self.recorded:  # graphs hold addresses of layers
+        for inputs in list(self.recorded):
             inputs.graphs = type(inputs.graphs)()
-        for module in self.modules:
-            if hasattr(module, "_mlaforge_layer"):
-                module._mlaforge_layer.close()
-                del module._mlaforge_layer
+
+    def close(self):
+        self.void()
+        layers, self.layers = self.layers, {}
+        for layer in (layers or {}).values():
+            layer.close()
 
     def undo(self):
         """Gives modules their own forward back."""
@@ -105,15 +112,21 @@ class Runner:
                 module.__dict__.pop(name, None)
 
     def check(self, batch, tokens):
-        """Makes layers anew if they take fewer requests; refuses more tokens of a request than there are rotations."""
+        """Begins a forward: makes layers anew if they take fewer requests; refuses more tokens of a request than there are rotations."""
         refuse(f"{tokens} tokens, must be at most {self.positions}: patch(model, positions=...)", tokens > self.positions)
-        if batch > self.options["batch"] or not hasattr(self.modules[0], "_mlaforge_layer"):
+        if batch > self.options["batch"] or not self.layers:
             self.make(batch)
+        with self.lock:
+            layers = self.layers
+        if self.now.layers is not layers:
+            if self.now.layers:
+                self.void()
+            self.now.layers = layers
 
     def run(self, module, hidden, rows):
         """A layer's output of the step that is under way."""
         out = torch.empty_like(hidden, memory_format=torch.contiguous_format)
-        self.now.step.run(module._mlaforge_layer, hidden.flatten(0, 1), rows, out.flatten(0, 1))
+        self.now.step.run(self.now.layers[module], hidden.flatten(0, 1), rows, out.flatten(0, 1))
         for call in self.now.step.calls:
             self.calls[call.kind] += 1
         return out
@@ -134,7 +147,7 @@ def _packed(module, runner, hidden, cache, positions, named):
     refuse("the paged cache was made before patch(model): make its manager anew", blocks is None)
     if module is runner.modules[0]:
         runner.check(*blocks.most(named))
-        runner.now.step = blocks.step(runner, module._mlaforge_layer, positions, named)
+        runner.now.step = blocks.step(runner, runner.now.layers[module], positions, named)
     return runner.run(module, hidden, blocks.rows[module.layer_idx])
 
 
@@ -150,7 +163,7 @@ def _padded(module, runner, hidden, cache, mask, positions):
         runner.check(batch, latent.length + tokens)
     rows = latent.reserve(hidden, batch, latent.length + tokens)
     if module is runner.modules[0]:
-        runner.now.step = runner.now.fixed or padded(module._mlaforge_layer, rows, (batch, tokens), latent.length, mask, positions, runner.most, runner.most_q)
+        runner.now.step = runner.now.fixed or padded(runner.now.layers[module], rows, (batch, tokens), latent.length, mask, positions, runner.most, runner.most_q)
     out = runner.run(module, hidden, rows)
     latent.length += tokens
     if moving:

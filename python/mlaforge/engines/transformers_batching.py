@@ -6,6 +6,7 @@ import contextlib
 import copy
 import functools
 import importlib.util
+import threading
 
 from mlaforge.errors import needs
 
@@ -91,18 +92,19 @@ class Batching:
     """Stands for model.init_continuous_batching, which generate_batch and the context manager call."""
 
     def __init__(self, model, runner):
-        self.model, self.runner, self.plain = model, runner, model.init_continuous_batching
+        self.model, self.runner, self.plain, self.lock = model, runner, model.init_continuous_batching, threading.Lock()
         model.init_continuous_batching = functools.update_wrapper(functools.partial(self.manager), self.plain)
 
     @contextlib.contextmanager
     def latent_config(self):
-        config = self.model.config
-        self.model.config = seen = copy.copy(config.get_text_config())
-        seen.num_key_value_heads, seen.head_dim, seen._attn_implementation_internal = 1, self.runner.columns // 2, NO_MASK
-        try:
-            yield
-        finally:
-            self.model.config = config
+        with self.lock:  # managers of two threads: one would keep the other's copy as the model's own
+            config = self.model.config
+            self.model.config = seen = copy.copy(config.get_text_config())
+            seen.num_key_value_heads, seen.head_dim, seen._attn_implementation_internal = 1, self.runner.columns // 2, NO_MASK
+            try:
+                yield
+            finally:
+                self.model.config = config
 
     def manager(self, generation_config=None, continuous_batching_config=None, workload_hints=None):
         """transformers' manager. Steps that decode are recorded where graphs are asked for; lengths of others are the host's."""

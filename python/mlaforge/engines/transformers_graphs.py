@@ -79,7 +79,7 @@ class Graphs:
         for layer in layers:
             layer.reserve(layer.rows, batch, end)
         return (ids.shape, positions.shape, mask is None, [layer.rows.data_ptr() for layer in layers], layers[0].rows.shape,
-                id(runner.modules[0]._mlaforge_layer), named)
+                runner.layers, named)
 
     def _prepare(self, rows, ids, positions, new):
         """Makes the tensors that differ from step to step."""
@@ -93,7 +93,7 @@ class Graphs:
         def run():
             self.lens.add_(tokens if self.new is None else self.new[:, 0])
             positions = self.positions.expand(batch, -1).reshape(-1).contiguous()
-            runner.now.fixed = recorded(runner.modules[0]._mlaforge_layer, positions, self.table, self.lens, tokens, kv_len, runner.page, self.new)
+            runner.now.fixed = recorded(runner.layers[runner.modules[0]], positions, self.table, self.lens, tokens, kv_len, runner.page, self.new)
             try:  # without the caller's mask: the graph would read it at each replay
                 return self.plain(input_ids=self.ids, past_key_values=cache, position_ids=self.positions, **named)
             finally:
