@@ -14,7 +14,7 @@ function plan.slack(p, v, isa)
   return slack
 end
 
--- Waves of a SIMD. Four S tiles spill where two waves share it and slack does not fit (1 to 27 registers, seen); fewer never did.
+-- Waves of a SIMD. Four S tiles spill where two waves share it and slack does not fit (1 to 35 registers, seen); fewer never did.
 function plan.occupancy(held, p, v, isa)
   local four = v.blocks * v.tile == 64
   return held + (four and plan.rest(v) + plan.slack(p, v, isa) or 64) <= 256 and 2 or 1
