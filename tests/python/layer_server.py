@@ -147,6 +147,7 @@ class Batch:
 def capture(call):
     import torch
     stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())  # a replay that is under way reads the cache that this call appends to
     with torch.cuda.stream(stream):
         call()
     torch.cuda.synchronize()
