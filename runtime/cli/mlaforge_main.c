@@ -18,5 +18,6 @@ int main(int argc, char **argv) {
   sigaction(SIGTERM, &stop, NULL);
   signal(SIGXFSZ, SIG_IGN); /* a file-size limit is a full disk */
   signal(SIGPIPE, SIG_IGN); /* a closed stdout is an error of ours to report, not a silent death in a transaction */
+  signal(SIGCHLD, SIG_DFL); /* one that the parent ignored stays ignored, and then no end of a compile worker is known */
   return mlaf_cli_main(argc, argv, &cancel);
 }

@@ -144,14 +144,23 @@ mlaf_status mlaf_worker_start(const mlaf_toolchain *t, mlaf_tool tool, const cha
   return MLAF_OK;
 }
 
+/* False where the process is gone and its exit status with it, since the program ignores SIGCHLD or waits for all its children.
+ * The number may be another process's by then. */
+static bool is_child(pid_t pid) {
+  siginfo_t info;
+  return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0;
+}
+
 int mlaf_worker_stop(mlaf_worker *w) {
   if (!w) return -1;
   int status = -1;
   pid_t got = -1;
   if (w->owner == getpid()) {
-    kill(w->pid, SIGKILL); /* it owns nothing that needs an orderly end; after SIGKILL the wait is bounded */
-    do got = waitpid(w->pid, &status, 0);
-    while (got < 0 && errno == EINTR);
+    if (is_child(w->pid)) {
+      kill(w->pid, SIGKILL); /* it owns nothing that needs an orderly end; after SIGKILL the wait is bounded */
+      do got = waitpid(w->pid, &status, 0);
+      while (got < 0 && errno == EINTR);
+    }
     mlaf_scratch_remove(w->scratch);
   }
   release(w);
@@ -316,6 +325,10 @@ mlaf_status mlaf_worker_bury(mlaf_worker *w, mlaf_worker_state state, mlaf_err *
   if (code == MLAF_WORKER_EXIT_UNABLE || code == 127 /* the loader's */)
     return mlaf_fail(err, MLAF_E_NO_COMPILER, "the compile worker could not be loaded%s%s", say, words);
   if (number) return killed_by(pid, number, say, words, err);
+  if (status == -1)
+    return mlaf_fail(err, MLAF_E_KILLED, "the compile worker (pid %ld) ended in mid-request, and its exit status is lost: this "
+                     "program ignores SIGCHLD or waits for all its children; keep SIGCHLD at its default, and wait for children "
+                     "of your own%s%s", (long)pid, say, words);
   return mlaf_fail(err, MLAF_E_CRASH, "the compile worker (pid %ld) ended with exit status %d in mid-request%s%s", (long)pid,
                    code, say, words);
 }

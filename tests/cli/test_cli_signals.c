@@ -14,13 +14,15 @@ static long size_of(const char *path) {
   return stat(path, &st) == 0 ? (long)st.st_size : 0;
 }
 
-static bool has_child(pid_t of) {
-  char path[64], text[32] = "";
+/* The first child of a process; 0: it has none. */
+static pid_t child_of(pid_t of) {
+  char path[64];
+  int child = 0;
   snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)of, (int)of);
   FILE *f = fopen(path, "r");
-  const bool has = f && fgets(text, sizeof text, f);
+  if (f && fscanf(f, "%d", &child) != 1) child = 0;
   if (f) fclose(f);
-  return has;
+  return child;
 }
 
 /* Wait for the end; the CPU seconds it took, or failure when they are more than LIMIT_S of each CPU or nothing goes on. */
@@ -95,6 +97,25 @@ TEST_OF(every_command_ends, const cli_dir *d) {
   print_message("longest: %.2f s of CPU\n", most);
 }
 
+/* A parent that ignores SIGCHLD hands that down, and a command would not learn how its workers ended. */
+TEST_OF(an_ignored_sigchld_is_not_kept, const cli_dir *d) {
+  need_proc();
+  need_compiler("gfx942");
+  static const char *const args[] = {"tune", "--heads", "3", "--batch", "1", "--ctx", "64", EMU, "--jobs", "1", NULL};
+  signal(SIGCHLD, SIG_IGN);
+  const pid_t child = start(d, args, NULL);
+  signal(SIGCHLD, SIG_DFL);
+  while (!has_ended(child)) {
+    const pid_t worker = child_of(child);
+    if (worker) kill(worker, SIGKILL);
+    usleep(10000);
+  }
+  cli_result r = finish(d, child);
+  assert_exit(r, 3);
+  assert_has(r.err, "signal 9");
+  release(&r);
+}
+
 /* A table that is cut short has its rows, and a stream of JSON lines its last one. */
 TEST_OF(what_is_done_is_printed, const cli_dir *d) {
   static const char *const table[] = {"tune", "--heads", "1,2,3,4,5,6,7,8", "--batch", "1:1024", "--ctx", "1024:65536", EMU,
@@ -152,7 +173,7 @@ TEST_OF(a_step_that_does_not_look, const cli_dir *d) {
   need_compiler("gfx942");
   static const char *const args[] = {"bench", "--heads", "16", EMU, "--json", NULL};
   pid_t child = start(d, args, NULL);
-  while (!has_ended(child) && !has_child(child)) usleep(10000);
+  while (!has_ended(child) && !child_of(child)) usleep(10000);
   char path[64];
   long worker = 0;
   snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)child, (int)child);

@@ -1,5 +1,7 @@
 /* Real compiles through the worker, and every way in which a worker can go wrong. */
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "compile_fixture.h"
 
@@ -184,6 +186,52 @@ TEST(a_worker_killed_in_mid_compile_is_killed) {
   mlaf_compile_job_clear(&job);
   assert_int_equal(count_scratch(), 0); /* what it had in its temporary folder is gone with it */
   mlaf_compiler_close(c);
+}
+
+static pid_t spared; /* what signals of the library must not go to */
+
+/* Stands in for libc's. */
+int kill(pid_t pid, int number) {
+  if (spared && pid == spared && number) fail_msg("signal %d goes to %ld, no process of ours any more", number, (long)pid);
+  return (int)syscall(SYS_kill, pid, number);
+}
+
+/* A program that ignores SIGCHLD never learns how a worker ended: that is no error of the kernel's either. */
+TEST(how_a_worker_ended_may_be_lost) {
+  need_proc();
+  need_compiler("gfx942");
+  mlaf_compiler *c = open_compiler(NULL, 1, 7200, NULL);
+  killer k = {SIGKILL, 0};
+  pthread_t thread;
+  signal(SIGCHLD, SIG_IGN);
+  pthread_create(&thread, NULL, kill_two_workers, &k);
+  mlaf_compile_job job = make_job(KERNEL "//MLAF_TEST_HANG\n");
+  mlaf_err err = {MLAF_OK, ""};
+  const mlaf_status status = mlaf_compile(c, &job, 1, NULL, NULL, &err);
+  pthread_join(thread, NULL);
+  signal(SIGCHLD, SIG_DFL);
+  assert_int_equal(status, MLAF_E_KILLED);
+  assert_int_equal(job.status, MLAF_E_KILLED);
+  assert_non_null(strstr(job.log, "ignores SIGCHLD"));
+  clear_and_close(&job, c);
+}
+
+/* Once the program has waited for a worker, the worker's number may be another process's. */
+TEST(a_number_that_was_waited_for_is_left_alone) {
+  need_proc();
+  need_compiler("gfx942");
+  mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
+  mlaf_compile_job job = compile_one(c, KERNEL);
+  pid_t pid = 0;
+  assert_int_equal(count_children(&pid), 1);
+  kill(pid, SIGKILL);
+  assert_int_equal(waitpid(pid, NULL, 0), pid);
+  mlaf_compile_job_clear(&job);
+  spared = pid;
+  job = compile_one(c, KERNEL "// again\n");
+  spared = 0;
+  assert_compiled(&job);
+  clear_and_close(&job, c);
 }
 
 /* Killed once, it is compiled by another worker, and nobody is told. */
