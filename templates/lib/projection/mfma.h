@@ -86,6 +86,13 @@ struct sums_of_wave {
 //@ end
 };
 
+// Comes behind the matrix instructions of a loop's body. hiprtc counts the s_branch at a block's end as a wait state on the edge
+// that jumps over it, too. The loop behind, whose addresses may take the place of sums, then has a state too few: the last
+// instruction still reads or writes them. Inline assembly is not counted, so these two states are extra.
+MLAF_DEV void loop_ends() {
+  __builtin_amdgcn_sched_barrier(0);
+  asm volatile("s_nop 1");
+}
 //@ if weights ~= 0 then
 //@ include("lib/projection/mfma_fp8.h", { layout = layout, norm = norm, blocks = blocks, values = plan.values,
 //@   shrinks = shrinks })
@@ -175,13 +182,13 @@ template <bool X_IN_TURN>
 MLAF_DEV void add_up(const operands& o, int begin, int end, sums_of_wave& s) {
   int step = begin;
 #pragma unroll 1
-  for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH, X_IN_TURN>(o, step, s);
+  for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH, X_IN_TURN>(o, step, s), loop_ends();
 //@   if depth == 4 then
 #pragma unroll 1
-  for (; step + 2 <= end; step += 2) add_steps<2, X_IN_TURN>(o, step, s);
+  for (; step + 2 <= end; step += 2) add_steps<2, X_IN_TURN>(o, step, s), loop_ends();
 //@   end
 #pragma unroll 1
-  for (; step < end; step++) add_steps<1, X_IN_TURN>(o, step, s);
+  for (; step < end; step++) add_steps<1, X_IN_TURN>(o, step, s), loop_ends();
 }
 //@ elseif layout == "outputs" then
 template <int N>
@@ -310,9 +317,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) ${symbol}(const ${side.arg
     int step = wave < WAYS ? begin : end;
 #pragma unroll 1
 //@ local given = weights == 0 and "o" or "a, o"
-    for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH>(${given}, step, s);
+    for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH>(${given}, step, s), loop_ends();
 #pragma unroll 1
-    for (; step < end; step++) add_steps<1>(${given}, step, s);
+    for (; step < end; step++) add_steps<1>(${given}, step, s), loop_ends();
 //@ end
 #pragma unroll
     for (int from = 0; from < GROUPS; from += TOGETHER) {

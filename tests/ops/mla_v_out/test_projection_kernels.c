@@ -109,6 +109,15 @@ static const verified absorbing[] = {
 
 TEST(queries_go_on_into_the_latent_space) { each_verifies(absorbing, sizeof absorbing / sizeof *absorbing); }
 
+/* hiprtc leaves a state too few between a loop's last matrix instruction and the loop behind it, where rows of x lie apart. */
+static const verified between_loops[] = {
+    {"gfx90a", "mla_q_b:l1536,h1,n128,p64,norm,bf16,t9", "mfma:blocks=1,depth=2,parts=1,pass=16,waves=8/s1", MLAF_INJECT_NONE},
+    {"gfx90a", "mla_q_b:l1536,h1,n128,p64,norm,bf16,t33", "mfma:blocks=1,depth=2,parts=4,pass=16,waves=8/s1", MLAF_INJECT_NONE},
+    {"gfx950", "mla_q_b:l1536,h1,n128,p64,norm,bf16,t100", "mfma:blocks=1,depth=2,parts=4,pass=32,waves=8/s1", MLAF_INJECT_NONE},
+};
+
+TEST(sums_outlast_the_loop_that_reads_them) { each_verifies(between_loops, sizeof between_loops / sizeof *between_loops); }
+
 TEST(every_kind_verifies) { all_verify(variants, sizeof variants / sizeof *variants); }
 
 /* --- mistakes --- */

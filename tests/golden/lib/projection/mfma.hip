@@ -52,7 +52,7 @@ struct sums_of_wave {
   f32x4 of[BLOCKS][GROUPS];
   float squares[GROUPS];
 };
-
+// [5 more lines of templates/lib/projection/mfma.h]
 constexpr int VALUES = 16, PARTS = VALUES / 8; // of a load, of 8 values each
 typedef u32 codes_of_row __attribute__((ext_vector_type(VALUES / 4)));
 // [32 more lines of templates/lib/projection/mfma_fp8.h]
@@ -78,9 +78,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) mlaf_mla_q_b_mfma_fp8_f0df
     sums_of_wave s = {};
     int step = wave < WAYS ? begin : end;
 #pragma unroll 1
-    for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH>(a, o, step, s);
+    for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH>(a, o, step, s), loop_ends();
 #pragma unroll 1
-    for (; step < end; step++) add_steps<1>(a, o, step, s);
+    for (; step < end; step++) add_steps<1>(a, o, step, s), loop_ends();
 #pragma unroll
 // [12 more lines of templates/lib/projection/mfma.h]
         const float square = sum_over_groups(s.squares[g], lane);
