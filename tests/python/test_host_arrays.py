@@ -103,6 +103,17 @@ class HostArrays(unittest.TestCase):
     def tearDownClass(cls):
         cls.ctx.close()
 
+    def test_empty_rows_and_lists(self):
+        """An array without elements has no address in some libraries: what is wrong is its size, not that it is missing."""
+        case = Case(self.ctx, [0, 0], 1)
+        outputs = dict(out=CpuTensor((2, 1, HEADS, RANK), "bfloat16"), lse=Buffer(self.ctx, (2, HEADS, 1), "float32"))
+        empty, lengths = CpuTensor((2, 0), "int32"), CpuTensor((2,), "int32", [0, 0])
+        empty.at = 0
+        with self.assertRaisesRegex(mlaforge.MlafError, r"block_table \(shape \(2, 0\).* must have 1 entry or more in a row"):
+            mlaforge.flash_mla_with_kvcache(CpuTensor((2, 1, HEADS, COLS), "bfloat16"), case.kv, empty, lengths, RANK, ctx=self.ctx, **outputs)
+        with self.assertRaisesRegex(mlaforge.MlafError, "indices's last dimension is 0, must be 1 or more"):
+            mlaforge.flash_mla_sparse_fwd(CpuTensor((2, HEADS, COLS), "bfloat16"), CpuTensor((32, 1, COLS), "bfloat16"), empty, 0.5, RANK, ctx=self.ctx)
+
     def test_decode_in_place(self):
         case = Case(self.ctx, [40, 1, 0, 16], 1)
         want, want_lse = case.q.new_empty((4, HEADS, RANK)), case.q.new_empty((4, HEADS), dtype="float32")

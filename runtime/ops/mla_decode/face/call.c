@@ -399,6 +399,8 @@ static mlaf_status read_block_table(reading *r) {
                      ragged ? "qo_indptr is of" : "q", (long long)batch);
   if ((t->shape[1] > 1 && t->stride[1] != 1) || (batch > 1 && t->stride[0] < t->shape[1]))
     return bad_layout(r, "block_table", t, "must have the entries of a row side by side");
+  if (batch && t->shape[1] < 1)
+    return bad_layout(r, "block_table", t, "must have 1 entry or more in a row: a request of 0 tokens reads none of them");
   st = check_table(r, "cache_seqlens", &c->seq_lens, batch);
   if (st) return st;
   r->args.batch = (int32_t)batch;
@@ -457,6 +459,8 @@ static mlaf_status read_entries(const reading *r, const char *name, const mlaf_v
   *out = *given;
   mlaf_status st = check_view(r, name, out, out->dims == 2 ? 2 : 3, MLAF_VIEW_INT32);
   if (st) return st;
+  if (tokens && out->shape[out->dims - 1] < 1) /* some libraries' empty tensors have no address, which is not what is wrong */
+    return mlaf_fail(r->err, MLAF_E_ARG, "%s is 0, must be 1 or more", given == &r->c->indices ? "topk" : "extra_topk");
   if (flat_lists(r, out) && (out->shape[1] <= 1 || out->stride[1] == 1) && (tokens <= 1 || out->stride[0] >= out->shape[1]))
     return MLAF_OK;
   return bad_layout(r, name, given, "must be [query tokens of q, topk], or with q's two dimensions for them, with the entries of "
