@@ -102,6 +102,11 @@ static int profile(cli *c, layer_rig *r) {
   return layer_ceilings(r->env, &ceilings) ? mlaf_cli_fail(c) : mlaf_cli_layer_profile(c, r, &ceilings);
 }
 
+void mlaf_cli_layer_put_problem(const cli *c, const char *text) {
+  if (c->json) mlaf_cli_print("problem", TEXT("problem", text));
+  else printf("%s\n", text);
+}
+
 mlaf_status mlaf_cli_layer_problems(cli *c, const layer_setup *s) {
   char text[MLAF_PROBLEM_TEXT_MAX], why[512];
   mlaf_layer_desc d;
@@ -110,7 +115,7 @@ mlaf_status mlaf_cli_layer_problems(cli *c, const layer_setup *s) {
     mlaf_status st = mlaf_layer_problem_at(&d, s->indexed ? 2 : 1, i, text, sizeof text, why, sizeof why);
     if (st) return mlaf_fail(&c->err, st, "%s", why);
     if (!text[0]) return MLAF_OK;
-    printf("%s\n", text);
+    mlaf_cli_layer_put_problem(c, text);
   }
 }
 

@@ -7,6 +7,8 @@
 /* --- cmd_layer.c --- */
 /* The rig reports to c->err. */
 rig_env mlaf_cli_rig_env(cli *c);
+/* A line with the problem's string, or with --json an object that has it. */
+void mlaf_cli_layer_put_problem(const cli *c, const char *text);
 /* Problems of a layer's plans, one a line. */
 mlaf_status mlaf_cli_layer_problems(cli *c, const layer_setup *s);
 

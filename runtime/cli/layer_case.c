@@ -58,10 +58,10 @@ static void print_end(const case_run *k, const mlaf_device *dev) {
   printf("%s: %d missed or not run\n", k->what->name, k->missed);
 }
 
-static void print_chain(const layer_setup *s, mlaf_form form) {
+static void print_chain(const cli *c, const layer_setup *s, mlaf_form form) {
   char text[MLAF_PROBLEM_TEXT_MAX];
   for (int i = 0; layer_chain_problem(s, form, i, text); i++)
-    if (text[0]) printf("%s\n", text);
+    if (text[0]) mlaf_cli_layer_put_problem(c, text);
 }
 
 static int unknown(cli *c, const char *name) {
@@ -76,7 +76,7 @@ int mlaf_cli_layer_case_problems(cli *c, const char *name) {
     const layer_setup s = layer_case_setup(f, &f->rows[i], alike, NULL);
     if (mlaf_cli_layer_problems(c, &s)) return mlaf_cli_fail(c);
     for (int form = 0; form < MLAF_FORM_ACC_ME; form++)
-      if (f->rows[i].forms & 1 << form && !f->rows[i].prefill) print_chain(&s, (mlaf_form)form);
+      if (f->rows[i].forms & 1 << form && !f->rows[i].prefill) print_chain(c, &s, (mlaf_form)form);
   }
   return CLI_OK;
 }

@@ -368,6 +368,14 @@ static void problems_are_listed(void **state) {
   for (char *line = strtok(r.out, "\n"); line; line = strtok(NULL, "\n"))
     if (mlaf_operation_check(line, text, sizeof text, why, sizeof why)) fail_msg("%s: %s", line, why);
   release(&r);
+  for (int with_case = 0; with_case < 2; with_case++) {
+    r = with_case ? RUN(*state, "layer", "--problems", "--json", "--case", "seed-002")
+                  : RUN(*state, "layer", "--problems", "--json");
+    assert_exit(r, 0);
+    assert_true(each_json(r.out, NULL, NULL) >= 6);
+    assert_has(r.out, "\"schema\":\"mlaforge.problem\",\"version\":1,\"problem\":\"mla_qkv_a:");
+    release(&r);
+  }
 }
 
 /* Other forms give what the layer gives: one request of whole pages, two of unlike lengths, three alike. */
