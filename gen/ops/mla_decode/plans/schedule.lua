@@ -26,8 +26,8 @@ schedule = {
   -- and cut, on the same device (docs/lab/perf-log/ragged.md).
   cut = { sm90_many = 500, sm90_many_gather = 500, sm90_mid = 500, sm90_mid_gather = 500, sm90_small_rank = 500,
     -- The point from which batches of up to 16 rows take as long cut as whole, or less: 14 took 0.95 to 1.02 of the time cut,
-    -- seven below it 1.01 to 1.11, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md, "Cut or whole of one split"). Clusters and rows
-    -- copied one by one, whose parts meet without a merge kernel, were not among them.
+    -- seven below it 1.01 to 1.11, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md, "Cut or whole of one split"). Not measured:
+    -- clusters, and rows copied one by one, whose parts meet without a merge kernel.
     sm90_few = 330, sm90_few_meets = 500,
     -- The same for several splits, where the comparison takes the fixed cost once a share, and partial results and a merge are
     -- paid for anyway: from 30 small batches, whole and cut, on the same device.
