@@ -122,6 +122,31 @@ test("sm90_few's single blocks may have the merge kernel that ends early behind 
   end
 end)
 
+test("sm90_few's single blocks that copy boxes cut earlier, in the kernel's text as in the plan", function()
+  local emit, cut = loader.require("emit"), loader.require("ops/mla_decode/plans/schedule").cut
+  local p = problem.parse("mla_decode:h16,b140,s320")
+  local function text(name)
+    local k = space.variant(p, "sm_90a", name).decode
+    return emit.render(k.template, k.params, "sm_90a")
+  end
+  local alone = "sm90_few:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2/s1,early=1,rows=4,team=2"
+  ok(cut.sm90_few < cut.sm90_few_meets)
+  ok(text(alone):find("#define FIT_CUT " .. cut.sm90_few .. "\n", 1, true), "a block alone")
+  local cluster = text("sm90_few:cluster=2,load=tma,rows=16,schedule=fitted,wgs=2/s1")
+  ok(cluster:find("#define FIT_CUT " .. cut.sm90_few_meets .. "\n", 1, true), "a cluster")
+  eq(space.variant(p, "sm_90a", alone).decode.cost.parts_at(1), 132)
+  eq(space.variant(problem.parse("mla_decode:h16,b140,s128"), "sm_90a", alone).decode.cost.parts_at(1), nil)
+end)
+
+test("pairs of sm90_many have no block without rows", function()
+  local name = "sm90_many:cluster=2,schedule=fitted/s1,rows=4,team=2"
+  for text, left in pairs { ["h128"] = false, ["h64,q3,causal"] = true, ["h64,q4,causal"] = false, ["h80,q4,causal"] = true } do
+    local p = problem.parse("mla_decode:b31,s1920," .. text)
+    if left then raises(function() space.variant(p, "sm_90a", name) end, "one is left alone")
+    else eq(space.variant(p, "sm_90a", name).name, name) end
+  end
+end)
+
 test("families of shares: for several splits of several requests, and twins in a layer that are the fitted kernels", function()
   local p = problem.parse("mla_decode:h16,b18,s1280")
   local rest = ":cluster=2,load=tma,rows=16,%swgs=2/s3,mixed=1,rows=1,team=8"
@@ -398,9 +423,9 @@ test("equal lengths: a merge kernel that ends early is taken where a launch leav
   local uneven = loader.require("ops/mla_decode/times").measured.uneven
   local round, behind, early = uneven.round, "rows=4,team=2", "early=1,rows=4,team=2"
   uneven.round = 0 -- it also serves lengths that differ better
-  for text, name in pairs({ ["h48,q4,causal,b31,s2560"] = early, ["h24,q3,causal,b48,s1536"] = early,
-    ["h72,q2,causal,b72,s2560"] = "early=1,rows=8,team=1", -- cut, into more rows than a turn of blocks has
-    ["h72,q4,causal,b22,s1408"] = behind }) do
+  for text, name in pairs({ ["h64,q4,causal,b31,s2560"] = early, ["h24,q3,causal,b48,s1536"] = early,
+    ["h112,q2,causal,b72,s2560"] = "early=1,rows=8,team=1", -- cut, into more rows than a turn of blocks has
+    ["h96,q4,causal,b22,s1408"] = behind }) do
     local p = problem.parse("mla_decode:" .. text)
     eq(space.refit(p, "sm_90a", "sm90_many:cluster=2,schedule=fitted/s1,rows=4,team=2").name:match("/s%d+,(.*)"), name, text)
   end

@@ -92,17 +92,18 @@ local function parts_of(p, t, family, shares, cus, ctx)
   local usual = schedule.shares[family] or schedule.clusters[family]
   local passes = ceil_div(p.batch, at_once)
   local alike = passes * (tokens + (usual and shares or 1) * fixed) / shares
-  local cut = passes == 1 and schedule.whole[family] and schedule.once(p.heads * p.q_len, tokens) or schedule.cut[family]
+  local once = passes == 1 and schedule.whole[family]
+  local cut = once and schedule.once(p.heads * p.q_len, tokens) or schedule.cut[family == t.family and t.cut_as or family]
   if WIN * alike > even + cut then return parts, even end
 end
 
 -- Nanoseconds of a launch for a number of splits: a fixed part, and per wave of blocks its tiles of 64 tokens one after the
 -- other. Of t: family, heat (share that a tile's products take longer when the card is at its power limit), turns (a block takes
--- several requests), cut (what cutting the batch costs, in ns), part (the same with large pages, as times.lua has it), bits (of
--- partial results), groups (of rows), slots (blocks resident at once), width (blocks that share a split's tokens, default 1),
--- again (ns of each turn but the first; again_splits: of several splits, if another number), piece (of each request but the first
--- in a part) and several (of a launch of several splits that is not cut), default 0, lists (true: nothing is cut), fixed(blocks)
--- and wave in ns, tile(blocks, full, heat) in ns.
+-- several requests), cut (what cutting the batch costs, in ns), part (the same with large pages, as times.lua has it), cut_as
+-- (whose cost of a cut the kernel has, if not the family's), bits (of partial results), groups (of rows), slots (blocks resident
+-- at once), width (blocks that share a split's tokens, default 1), again (ns of each turn but the first; again_splits: of several
+-- splits, if another number), piece (of each request but the first in a part) and several (of a launch of several splits that is
+-- not cut), default 0, lists (true: nothing is cut), fixed(blocks) and wave in ns, tile(blocks, full, heat) in ns.
 -- Returns, each for a number of splits:
 --
 --   ns          that time
@@ -139,7 +140,7 @@ function hopper.launch(p, v, arch, t)
     if t.part and p.page_size % 64 == 0 then
       return ends + t.part.launch + t.part.request * p.batch / parts + shared / 64 * t.tile(blocks, 1, heat)
     end
-    ends, even = ends + t.cut, even + schedule.cut[schedule.shares[t.family] or schedule.whole[t.family] or t.family]
+    ends, even = ends + t.cut, even + schedule.counted(schedule.shares[t.family] or schedule.whole[t.family] or t.family)
     local small = times.measured.small_pages
     if p.page_size % 64 ~= 0 and p.batch <= parts and parts <= small.pieces * p.batch then -- what a cut adds is not read
       return small.cut * (ends + shared / 64 * t.tile(blocks, 1, heat) + (even - shared) / 64 * t.tile(t.groups, 1, heat))

@@ -1,6 +1,7 @@
 -- The constants of schedules that walk the whole batch, by family, in tokens' worth of time (templates/mla_decode/lib/schedule.h,
 -- mla_decode/lib/fit.h).
 local SHORT = 1024 -- tokens
+local COUNTED = 500
 local schedule
 
 -- once() as a template has it, where `most` is the longest request's pages, and `less` of it.
@@ -23,7 +24,11 @@ schedule = {
     sm90_raw = 256, sm90_raw_mid = 256, sm90_raw_two = 256 },
   -- The cost of a cut beyond a request's own begin and end: from 100 and 128 equal requests of 1024 to 16384 tokens, whole
   -- and cut, on the same device (docs/lab/perf-log/ragged.md).
-  cut = { sm90_many = 500, sm90_many_gather = 500, sm90_mid = 500, sm90_mid_gather = 500, sm90_few = 500, sm90_small_rank = 500,
+  cut = { sm90_many = 500, sm90_many_gather = 500, sm90_mid = 500, sm90_mid_gather = 500, sm90_small_rank = 500,
+    -- The point from which batches of up to 16 rows take as long cut as whole, or less: 14 took 0.95 to 1.02 of the time cut,
+    -- seven below it 1.01 to 1.11, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md, "Cut or whole of one split"). Not measured:
+    -- clusters, and rows copied one by one, whose parts meet without a merge kernel.
+    sm90_few = 330, sm90_few_meets = 500,
     -- The same for several splits, where the comparison takes the fixed cost once a share, and partial results and a merge are
     -- paid for anyway: from 30 small batches, whole and cut, on the same device.
     sm90_many_shares = 420, sm90_mid_shares = 250, sm90_few_shares = 380,
@@ -35,6 +40,8 @@ schedule = {
     sm90_few_clusters = 360, sm90_mid_clusters = 400, sm90_many_clusters = 500,
     -- Tokens of 8 bits take half as long, cuts do not.
     sm90_raw = 1000, sm90_raw_mid = 1000, sm90_raw_two = 1000 },
+  -- The cost of a cut in estimates, whose numbers were fitted with no smaller one.
+  counted = function(family) return math.max(COUNTED, schedule.cut[family]) end,
   -- The same for one split where all requests run at once, by rows of a request: only a cut gives blocks a second piece then,
   -- whose begin and end they would not have; up to 64 rows whole requests bring memory to its limit, too. From 31 shapes, whole
   -- and cut, on the same device.
