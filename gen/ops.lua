@@ -28,8 +28,9 @@
 --             else in the launch: { any = true } where all kernels are so and round alike, else families (names), sizes(p)
 --             (problems that one of their kernels must serve alike), key(family, values) (text of all parameters that may change
 --             bits), knob(p), and second() (the second kernel's parameters, where there is one); nil: there are none
---   inside(v, ahead, next)  what serves in place of variant v (family, second: the second kernel's parameters or nil) a caller
---             who knows more (space.inside: ahead, next): a list of such { family, second }, best first
+--   inside(v, ahead, next)  what serves in place of variant v (family, second: the second kernel's parameters or nil; own: the
+--             family that inside_of() was asked about) a caller who knows more (space.inside: ahead, next): a list of such
+--             { family, second }, best first
 --   inside_of(family, point)  the kernel (FAMILY:POINT) that such a caller's kernels are found by; nil: the best other one's.
 --             When left out: the kernel itself
 --   renamed   names that were other ones: families and templates, old -> new (gen/ops/OP/renamed.lua)
@@ -56,6 +57,8 @@
 --     threads, rows_per_wg, lds_bytes   how it is launched; the template declares the same, a test compares
 --     regs     list of { what, registers per lane }; the sum is the budget
 --     slack    registers the compiler takes beyond the sum where the limit leaves room
+--     bounded  instead of slack: blocks of an SM in the kernel's launch bounds. Compilers take up to what those leave, however
+--              small the sum is, and spill where it is more
 --     any_lengths  it is as good for requests of different sizes
 --     step     what one round of a workgroup covers, where the knob shares rounds out (mla_decode: cached tokens)
 --     width    blocks that work on one share together (1), slots: blocks the device holds at once (its SMs)

@@ -114,8 +114,8 @@ local function kernel(p, op, family, point, arch)
   -- Facts for fitting the knob with no generator at hand (runtime/op/nearest.h).
   k.step = cost.step or 0
   k.slots = cost.step and (cost.slots or arch.device.cus) // (cost.width or 1) or 0
-  local limit = budget.register_limit(cost.threads, arch)
-  k.vgpr_budget = math.min(budget.registers(cost, arch) + (cost.slack or 0), limit)
+  local limit = budget.register_limit(cost.threads * (cost.bounded or 1), arch)
+  k.vgpr_budget = cost.bounded and limit or math.min(budget.registers(cost, arch) + (cost.slack or 0), limit)
   return k, why
 end
 
@@ -488,11 +488,11 @@ function space.inside(p, target, name, ahead, next)
   local op, list = ops.of(p), {}
   local family, point, n, second = split_name(name)
   local follows = next and require("joint").follows(p, next) and next or nil
-  local like = op.inside_of and (ahead or follows) and op.inside_of(family, point)
+  local own, like = family, op.inside_of and (ahead or follows) and op.inside_of(family, point)
   if like == nil then name = first_inside(p, target, op) or name
   elseif like and like ~= name:match("^[^/]*") then name = like .. "/s1" end
   family, point, n, second = split_name(name)
-  for _, other in ipairs(op.inside({ family = family, second = second }, ahead, follows)) do
+  for _, other in ipairs(op.inside({ family = family, second = second, own = own }, ahead, follows)) do
     local made, v = pcall(space.variant, p, target, variant_name(other.family, point, n, other.second))
     if made then list[#list + 1] = v end -- else there is no such kernel
   end

@@ -16,6 +16,7 @@ local side = require("projection/side")
 local staged = require("projection/staged_family")
 local stay = require("projection/stay_family")
 local invariant = require("projection/invariant")
+local budget = require("budget")
 local families = {}
 
 local CDNA = { cdna2 = true, cdna3 = true, cdna4 = true }
@@ -50,6 +51,7 @@ local LARGE_BYTES, LARGE_DRAW = 64 << 20, 0.4
 local WIDE_PASS, INPUTS_AGAIN_NS, INPUTS_TURNS = 256, 1700, 2
 local RING_X = 0.6     -- of x, which all blocks take from L2 at about the same time
 local CLUSTERS_OF_4 = 30 -- that find room at once on 132 SMs
+local NORM_LEAST = 104 -- registers of a ring with a norm and 16 tokens: 4 of 8 kernels of 96 spill (NVRTC 13.0, sm_90a)
 local DOT_NS, MMA_NS, OLDER_PACE = 1000, 250, 0.9
 -- gfx942, modelled, fitted: of whole lines (templates/lib/projection/mfma.h), of 16 rows each: clk to put them in order, by
 -- halves, to ask for them, to multiply them by the norm's weights; of a round of loads, the trip to memory; of 16 sums that go
@@ -150,7 +152,7 @@ local function dot(of, fields, layout)
         regs = { { "weights", 4 * loads }, { "x", outputs and 8 * v.pass or 0 },
           { "sums", v.pass * (outputs and v.cols or 8) }, { "norm", product.norm == 1 and 16 + 8 * v.pass or 0 },
           { "rest", 48 } },
-        slack = 64,
+        slack = 64, bounded = NVIDIA[arch.isa.family] and 1 or nil,
         inflight = v.threads * 16 * loads, pass = v.pass,
         begin_ns = HOPPER[arch.isa.family] and DOT_NS
           or CDNA[arch.isa.family] and (outputs and DOT_TOKEN_NS * (v.pass - 1) or DOT_INPUTS_NS) or 0,
@@ -195,7 +197,7 @@ local function mma(of, fields)
       return {
         threads = made.threads, rows_per_wg = made.tile, lds_bytes = made.lds,
         regs = { { "sums", v.pass // 2 + (product.norm == 1 and v.pass // 8 or 0) }, { "operands", 12 }, { "rest", 56 } },
-        slack = 96,
+        bounded = 1,
         inflight = (v.stages - 1) * made.tile * 2 * made.step, pass = v.pass,
         x_bytes = 2 * v.pass * product.inner, -- that a block takes from L2 beside its weights
         begin_ns = HOPPER[arch.isa.family] and MMA_NS * v.pass or 0, pace = HOPPER[arch.isa.family] and OLDER_PACE or 1,
@@ -208,6 +210,20 @@ end
 -- Blocks of a cluster share a sum where fewer would leave SMs without work: more only cost.
 local function shared(tiles, split)
   if split > 1 and tiles >= SMS then return ("%d tiles are enough without a share of the sum each"):format(tiles) end
+end
+
+-- A stream with a norm whose warps have many steps each: compilers ask for the weights of up to four steps at once, and spill
+-- where those do not fit (NVRTC 13.0, sm_90a, rank 1536: 35 of 65 kernels that this refuses, 15 of 960 others).
+local HELD_STEPS, HELD_DEPTH, HELD_PASS, HELD_BESIDE = 12, 4, 16, 32 -- least steps, depth, tokens; registers of a row beside it
+local function norm_spills(p, v, made, arch)
+  if made.steps < HELD_STEPS or v.depth < HELD_DEPTH or v.pass < HELD_PASS then return end
+  local need = (p.append or 0) ~= 0 and HELD_BESIDE or 0
+  for _, part in ipairs(made.regs) do
+    need = need + part[2] * (part[1] == "weights" and v.land == "shared" and HELD_DEPTH or 1)
+  end
+  local limit = budget.register_limit(32 * v.warps * made.blocks, arch)
+  local left = math.min(255, limit)
+  if need >= left - 2 then return ("%d registers of a thread and a norm, and there are %d: some spill"):format(need, left) end
 end
 
 local function stream(of, fields, layout)
@@ -235,7 +251,7 @@ local function stream(of, fields, layout)
         if p.tokens > STREAM_MOST then return ("streams are for up to %d tokens"):format(STREAM_MOST) end
       end,
     },
-    cost = function(p, v)
+    cost = function(p, v, arch)
       local product = product_of(p)
       local made = plan.stream(with(product, v))
       if made.refused then return made end
@@ -243,10 +259,11 @@ local function stream(of, fields, layout)
         return { refused = ("%d chunks on their way, and a warp has %d"):format(v.depth, made.steps) }
       end
       local why = shared(product.heads * product.outer // v.rows, v.split)
+        or product.norm == 1 and norm_spills(p, v, made, arch)
       if why then return { refused = why } end
       return {
         threads = 32 * v.warps, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs,
-        slack = made.blocks > 1 and 24 or 96,
+        bounded = made.blocks,
         inflight = made.inflight, pass = v.pass, split = v.split,
         ahead = true, pace = 0.9,
         begin_ns = (STREAM_NS + STREAM_STEP_NS * made.steps + (layout == "inputs" and STREAM_INPUTS_NS or 0)) * (v.pass - 8)
@@ -278,7 +295,7 @@ local function ring(of, fields, layout)
         if norm == 1 and v.pass ~= class(p.tokens, 16, 128) then return "with a norm each pass is a chain of its own" end
       end,
     },
-    cost = function(p, v)
+    cost = function(p, v, arch)
       local product = product_of(p)
       local s = with(product, v)
       s.turn = layout == "inputs" and p.rope or 0
@@ -300,11 +317,14 @@ local function ring(of, fields, layout)
       if v.pass == WIDE_PASS and layout == "inputs" and blocks > INPUTS_TURNS * SMS then
         return { refused = ("%d blocks are more than %d turns: a walk is faster"):format(blocks, INPUTS_TURNS) }
       end
+      if product.norm == 1 and v.pass == 16 and budget.register_limit(made.threads * made.blocks, arch) < NORM_LEAST then
+        return { refused = ("%d blocks of an SM: a norm spills"):format(made.blocks) }
+      end
       local tokens = multiplied(p, v)
       local one_way = product.norm == 1 and v.ways == 1 and v.rows <= ONE_WAY_ROWS and v.pass <= ONE_WAY_PASS
       return {
         threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs,
-        slack = 24,
+        bounded = made.blocks,
         inflight = made.stages * v.rows * 128, pass = v.pass, split = v.split,
         ahead = true, pace = weights < LARGE_BYTES and 1 or math.min(1, blocks / (0.95 * SMS)) ^ LARGE_DRAW,
         begin_ns = RING_NS + (product.norm == 1 and RING_NORM_NS - (v.per_sm == 2 and blocks <= SMS and NORM_HALF_NS or 0) or 0)
@@ -359,7 +379,7 @@ local function ring_absorb(of, fields)
       if made.refused then return made end
       return {
         threads = made.threads, rows_per_wg = p.nope + p.rope, lds_bytes = made.lds, regs = made.regs,
-        slack = 48,
+        bounded = 1,
         inflight = made.stages * (p.nope + p.rope) * 128, pass = v.pass,
         ahead = true, pace = 1, begin_ns = RING_NS + RING_NORM_NS,
         chain_ns = (NORM_NS + NORM_TOKEN_NS * v.pass) * product.inner / 64,
@@ -439,7 +459,7 @@ local function walk(of, fields, layout)
       local two = p.tokens <= EVEN and all > SMS and all <= 2 * SMS
       return {
         threads = made.threads, rows_per_wg = v.rows * v.tiles, lds_bytes = made.lds, regs = made.regs,
-        slack = 24,
+        bounded = made.blocks,
         inflight = made.stages * v.rows * 128, pass = v.pass,
         ahead = true, pace = 1,
         begin_ns = WALK_NS * v.tiles + (two and TWO_NS or 0) + (p.tokens > v.pass and INPUTS_AGAIN_NS or 0),

@@ -132,7 +132,7 @@ local function stream(base, of, fields)
       return { refused = ("%d tiles are enough without a share of the sum each"):format(tiles) }
     end
     return {
-      threads = 32 * v.warps, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs, slack = made.blocks > 1 and 48 or 96,
+      threads = 32 * v.warps, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs, bounded = made.blocks,
       inflight = made.inflight, pass = v.pass, split = v.split, ahead = true, pace = 0.9,
       begin_ns = (STREAM_NS + STREAM_STEP_NS * math.max(0, made.steps - STREAM_STEPS)) * (v.pass - 8),
       x_bytes = 2 * v.pass * product.inner // v.split,
@@ -207,7 +207,7 @@ local function ring(of, fields)
       local chain_ns = (RING_STEP_NS + RING_TOKEN_NS * v.pass) * product.inner / (128 * v.split * v.ways)
       local turns = -(-tiles * v.split // (SMS * v.per_sm))
       return {
-        threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs, slack = 32,
+        threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs, bounded = made.blocks,
         inflight = made.stages * v.rows * 128, pass = v.pass, split = v.split, ahead = true, pace = 0.9,
         begin_ns = RING_NS + RING_TURN_NS * (turns - 1) + RING_WAY[product.norm] * chain_ns, sums = 4 * v.pass * v.rows,
         chain_ns = chain_ns, again = RING_AGAIN,
@@ -260,7 +260,7 @@ local function wide(of, fields, measured)
       local width = made.widths[at]
       local step_ns = measured.step_ns[product.norm] + measured.token_ns * width
       return {
-        threads = made.threads, rows_per_wg = made.rows_per_wg, lds_bytes = made.lds, regs = made.regs, slack = 32,
+        threads = made.threads, rows_per_wg = made.rows_per_wg, lds_bytes = made.lds, regs = made.regs, bounded = 1,
         inflight = made.stages * made.tile * 64, pass = made.tokens, split = v.split, parts = parts, ahead = true, pace = 0.9,
         chain_ns = product.inner / (64 * v.split) * step_ns, again = passes > parts and measured.again or nil,
         sums = 4 * width * made.tile, x_bytes = RING_X * 2 * width * product.inner / v.split, clk = 16 * width / RING_MACS,

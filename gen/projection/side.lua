@@ -2,6 +2,7 @@
 -- product's that append the latent rows of the launch's tokens (templates/lib/projection/side.h).
 local loader = ...
 local formats = loader.require("formats") -- by value: templates of every format require this file
+local budget = loader.require("budget")
 local side = {}
 
 side.SUFFIX = "_append"
@@ -11,9 +12,10 @@ side.STYLES = { [0] = "pairs", "halves", "unrotated" }
 side.FLAG = 128 -- MLAF_KERNEL_SECOND
 -- A problem fused with the q absorb: its field, and the flag of such kernels.
 side.ABSORB, side.ABSORBS = "absorb", 256 -- MLAF_KERNEL_THIRD
--- Registers of a lane that appends, as models count them, and as many as a compiler was seen to take (NVRTC 13.0, sm_90a: 118 in
--- rings without a norm, of rows in halves with one, two tensors or fp8_planar), which a plan must not refuse.
-local REGISTERS, TAKEN = 68, 120
+-- Registers of a lane that appends, as models count them, and as many as compilers take where no launch bounds say how many there
+-- are. LEAST: with fewer they spill (NVRTC 13.0, sm_90a: 12 of 14 kernels of 64 registers; the next more is 80), and so they do
+-- with 80 where rows lie in halves (3 of 5).
+local REGISTERS, TAKEN, LEAST, LEAST_IN_HALVES = 68, 120, 80, 96
 local BESIDE = 8 -- more than the product alone takes, where it is the larger need (ring_fp8: 163 of 160)
 
 -- True if a template's kernels append, too.
@@ -55,7 +57,15 @@ function side.derived(list, op)
         local need = 0
         for _, part in ipairs(cost.regs) do need = need + part[2] end
         if need < REGISTERS then table.insert(cost.regs, { "a row that is appended", REGISTERS - need }) end
-        cost.slack = math.max((cost.slack or 0) + BESIDE, TAKEN - math.max(need, REGISTERS))
+        if not cost.bounded then
+          cost.slack = math.max((cost.slack or 0) + BESIDE, TAKEN - math.max(need, REGISTERS))
+          return cost
+        end
+        local left = budget.register_limit(cost.threads * cost.bounded, arch)
+        local least = side.STYLES[p.append_style] == "halves" and LEAST_IN_HALVES or LEAST
+        if left < least then
+          return { refused = ("%d blocks of an SM leave a lane that appends %d registers: it spills"):format(cost.bounded, left) }
+        end
         return cost
       end
       table.insert(base.rules, 1, function(p)

@@ -93,7 +93,7 @@ function stationary.family(of, fields, clk_of)
       if made.refused then return made end
       local blocks = product.heads * ceil_div(product.outer, v.rows)
       return {
-        threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs, slack = 32,
+        threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs, bounded = v.per_sm,
         inflight = product.inner * v.rows, pass = v.pass, ahead = true, pace = 0.9,
         begin_ns = BEGIN_NS + (blocks > SMS and v.per_sm == 1 and ALONE_NS or 0)
           + (blocks <= SMS and v.pass == 64 and v.rows == 64 and FEW_NS or 0),
@@ -127,7 +127,7 @@ function stationary.direct(of, fields, clk_of)
       local made = block(product, p, v, 1)
       if made.refused then return made end
       return {
-        threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs, slack = 24,
+        threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs, bounded = v.per_sm,
         inflight = product.inner * v.rows, pass = v.pass, ahead = true, pace = 0.9,
         x_bytes = 2 * v.pass * product.inner, clk = 16 * v.pass / 2048 + clk_of(p, arch) / 4,
       }

@@ -134,7 +134,7 @@ typedef struct mlaf_layer_desc {
   int32_t batch_max;    /* most requests of a call */
   uint32_t q_lens;      /* bit q-1: calls of up to q query tokens a request. 1: q_len 1 alone; 1 | 1 << 3: 1 and 4 */
   int32_t ctx_min, ctx_max; /* cached tokens of a request, about: plans are made for ctx_max, and halves of it down to ctx_min.
-                         * Requests of any length are served. ctx_min 0: ctx_max */
+                         * A call takes the nearest (its args' ctx). Requests of any length are served. ctx_min 0: ctx_max */
   int32_t table_width;  /* most entries in a row of a block table, for the workspace; 0: pages of ctx_max */
   int32_t prefill_tokens; /* most new tokens of a prefill, of all its requests together; 0: there are none */
   int32_t prefill_chunk; /* cached tokens that become keys and values at a time, of all its requests: it bounds the workspace.

@@ -219,6 +219,12 @@ static int first_from(const int32_t *list, int n, int32_t x) {
   return low;
 }
 
+/* The nearest by ratio of rising values: a request of one token more than a size is no reason for the plan of twice as many. */
+static int nearest_of(const int32_t *list, int n, int32_t x) {
+  const int i = first_from(list, n, x);
+  return i > 0 && (int64_t)x * x < (int64_t)list[i - 1] * list[i] ? i - 1 : i;
+}
+
 mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind kind, const layer_sizes *z) {
   if (kind == STAGE_PREFILL) return p->prefill->fresh;
   layer_kind parts[LAYER_PARTS];
@@ -229,7 +235,7 @@ mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind 
   if (layer_lists(s)) return p->decode[0][first_from(p->batches, p->n_batches, (int32_t)z->tokens)];
   int q = s->invariant ? layer_q_len_most(s) : z->q_len; /* how a request is computed does not follow the longest one's tokens */
   while (!p->decode[q - 1]) q++;
-  return p->decode[q - 1][first_from(p->ctxs, p->n_ctxs, z->ctx) * p->n_batches + first_from(p->batches, p->n_batches, z->batch)];
+  return p->decode[q - 1][nearest_of(p->ctxs, p->n_ctxs, z->ctx) * p->n_batches + first_from(p->batches, p->n_batches, z->batch)];
 }
 
 bool layer_fuses_v_out(const layer_shape *s, const layer_plans *p, const layer_sizes *z) {

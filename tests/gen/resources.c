@@ -333,6 +333,42 @@ static void kernels_that_append_are_as_stated(void **state) {
   check_named(list, sizeof list / sizeof *list);
 }
 
+/* Kernels whose launch bounds leave more registers than the product needs: compilers take them, and budgets must allow it. */
+#define NORM "mla_q_b:l1536,h16,n128,p64,norm,bf16,"
+#define BESIDE "+mla_append:r512,fp8_ds_mla,halves,norm"
+static void kernels_with_launch_bounds_are_as_stated(void **state) {
+  static const named list[] = {
+      {NORM "t8", "stream:depth=4,land=shared,pass=8,per_sm=1,rows=32,split=1,warps=4/s1"},
+      {NORM "t8", "stream:depth=4,land=shared,pass=8,per_sm=2,rows=32,split=2,warps=4/s1"},
+      {NORM "t8", "stream:depth=2,land=shared,pass=8,per_sm=3,rows=32,split=1,warps=8/s1"},
+      {NORM "t32" BESIDE, "stream_append:depth=4,land=shared,pass=16,per_sm=2,rows=16,split=1,warps=4/s1"},
+      {NORM "t32" BESIDE, "mma_append:cols=1,pass=32,stages=6,ways=2/s1"}};
+  static const char *const problems[] = {NORM "t8" BESIDE, "mla_qkv_a:d7168,l1536,r512,p64,bf16,e4m3fn,t16",
+                                         "mla_q_absorb:h64,n128,p64,r512,bf16,pairs,t64", NULL};
+  check_named(list, sizeof list / sizeof *list);
+  check_problems("sm_90a", problems, false, 30);
+}
+
+/* Kernels that would spill are not offered: a row beside 16 warps, a norm of three blocks an SM, of many steps a warp. */
+static void kernels_that_spill_are_refused(void **state) {
+  static const named list[] = {
+      {NORM "t8" BESIDE, "stream_append:depth=2,land=shared,pass=8,per_sm=3,rows=16,split=1,warps=16/s1"},
+      {NORM "t8" BESIDE, "stream_append:depth=2,land=shared,pass=8,per_sm=3,rows=16,split=1,warps=8/s1"},
+      {NORM "t8", "ring:pass=16,per_sm=3,rows=32,split=1,ways=1/s1"},
+      {NORM "t32", "stream:depth=4,land=shared,pass=32,per_sm=1,rows=64,split=1,warps=4/s1"}};
+  batch *b = make_batch("sm_90a");
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    mlaf_err err = {0};
+    mlaf_point p;
+    mlaf_variant v = {.name = NULL};
+    assert_int_equal(mlaf_point_parse(NULL, list[i].problem, &p, err.text, sizeof err.text), MLAF_OK);
+    if (!mlaf_gen_variant(b->gen, mlaf_point_text(&p).s, b->target, list[i].variant, &v, &err))
+      fail_msg("%s is offered", list[i].variant);
+    if (!strstr(err.text, "spill")) fail_msg("'%s' does not say that it spills", err.text);
+  }
+  free_batch(b);
+}
+
 /* No GPU is needed for this: NVRTC compiles for any. */
 static void nvidia_families_are_as_stated(void **state) {
   static const char *const problems[] = {"mla_decode:h16,b16,s4096", "mla_decode:h128,b16,s4096",
@@ -350,7 +386,9 @@ int main(int argc, char **argv) {
   const struct CMUnitTest amd[] = {cmocka_unit_test(resources_are_as_stated), cmocka_unit_test(cdna_families_are_as_stated)};
   const struct CMUnitTest nvidia[] = {cmocka_unit_test(nvidia_families_are_as_stated),
                                       cmocka_unit_test(merges_behind_one_split_are_as_stated),
-                                      cmocka_unit_test(kernels_that_append_are_as_stated)};
+                                      cmocka_unit_test(kernels_that_append_are_as_stated),
+                                      cmocka_unit_test(kernels_with_launch_bounds_are_as_stated),
+                                      cmocka_unit_test(kernels_that_spill_are_refused)};
   return argc > 1 && !strcmp(argv[1], "nvidia") ? cmocka_run_group_tests(nvidia, NULL, NULL)
                                                 : cmocka_run_group_tests(amd, NULL, NULL);
 }

@@ -163,4 +163,24 @@ TEST(as_recorded) {
   free(text), free(want);
 }
 
+/* Requests that have just passed a size take its plan, not that of twice as many tokens. */
+TEST(contexts_take_the_nearest_plan) {
+  static const struct {
+    int32_t ctx, plan;
+  } cases[] = {{1, 1024}, {1024, 1024}, {1025, 1024}, {1448, 1024}, {1449, 2048}, {2049, 2048}, {3000, 4096}, {100000, 4096}};
+  static const int32_t sizes[] = {1024, 2048, 4096};
+  int32_t batches[] = {1, 2};
+  mlaf_plan *decode[6];
+  layer_shape *s = calloc(1, sizeof *s);
+  layer_plans *p = calloc(1, sizeof *p);
+  for (int i = 0; i < 6; i++) decode[i] = (mlaf_plan *)(uintptr_t)(sizes[i / 2] + i % 2);
+  memcpy(p->ctxs, sizes, sizeof sizes);
+  p->batches = batches, p->n_batches = 2, p->n_ctxs = 3, p->decode[0] = decode;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const layer_sizes z = {.tokens = 2, .batch = 2, .q_len = 1, .ctx = cases[i].ctx};
+    assert_int_equal((uintptr_t)layer_plan_of(s, p, STAGE_DECODE, &z), cases[i].plan + 1);
+  }
+  free(s), free(p);
+}
+
 TESTS(NULL, NULL)

@@ -145,6 +145,7 @@ T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters 
     { "sm90_mid", with(HOPP, { gather = true }) }, { "sm90_mid", with(HOPP, { gather = true, schedule = "splits", lists = 2 }) },
     { "sm90_mid", with(HOPP, { gather = true, pairs = true }) },
     { "sm90_mid", with(HOPP, { gather = true, pairs = true, schedule = "splits", lists = 2 }) },
+    { "sm90_mid", with(HOPP, { ahead = true }) }, { "sm90_mid", with(HOPP, { ahead = true, schedule = "splits" }) },
     { "sm90_mid", HOPP }, { "sm90_mid", with(HOPP, { schedule = "splits",
       warps = 4 }) },
     { "sm90_raw", RAW }, { "sm90_raw", with(RAW, { ring = 3, cluster = 2, raises = 1 }) },
@@ -177,7 +178,7 @@ test("the model's functions are the template's", function()
     sm90_few = { "mla_decode/sm90_few.cu.in", "mla_decode/sm90_few/ahead.h", "mla_decode/sm90_few/barriers.h",
       "mla_decode/sm90_few/ends.h", "mla_decode/sm90_few/look_ahead.h", "mla_decode/sm90_few/take_pieces.h",
       "mla_decode/sm90_few/whole.h", "mla_decode/lib/index_list.h", "mla_decode/lib/meet.h" },
-    sm90_mid = { "mla_decode/sm90_mid.cu.in" },
+    sm90_mid = { "mla_decode/sm90_mid.cu.in", "mla_decode/sm90_mid/ahead.h", "mla_decode/sm90_mid/partial.h" },
     clusters = { "mla_decode/sm90_mid.cu.in", "mla_decode/sm90_mid/clusters.h", "mla_decode/sm90_many.cu.in",
       "mla_decode/sm90_many/block.h", "mla_decode/sm90_many/clusters.h", "mla_decode/sm90_many/finish.h" },
     sm90_raw = { "mla_decode/sm90_raw.cu.in", "mla_decode/lib/index_list.h", "mla_decode/sm90_raw/list.h",
@@ -556,6 +557,11 @@ local SEEDS = {
   { "P is made while the values still multiply by the one before", "sm90_mid", HOPP, TILES, "race", "p of warp", function(m)
     edit(m, "scores", { "ARRIVE", "WAIT" }, "P_EMPTY", "P_EMPTY", drop)
     counts(m, "P_EMPTY", -2)
+  end },
+  { "Q that the values bring is multiplied before all have brought theirs", "sm90_mid", with(HOPP, { ahead = true }), TILES,
+    "race", "first Q", function(m) edit(m, "scores", { "WAIT" }, "Q_BROUGHT", "work_on_scores()", drop) end },
+  { "loaders do not wait for barriers that math makes", "sm90_mid", with(HOPP, { ahead = true }), TILES, "unmade", "", function(m)
+    edit(m, "sender", { "WAIT" }, "begin", "kernel", drop)
   end },
   { "the rope box is given back before the scores", "sm90_mid", HOPP, TILES, "race", "slot", function(m)
     edit(m, "scores", { "ARRIVE" }, "empty", "rope", earlier(19))

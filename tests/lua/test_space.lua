@@ -330,6 +330,19 @@ test("a caller who knows more gets kernels that read ahead, and that serve the n
   end
 end)
 
+test("sm90_mid reads ahead for few tokens, and where a plan's own kernel is no cluster's", function()
+  local function inside(text, name)
+    local list = space.inside(problem.parse("mla_decode:h64," .. text), "sm_90a", name, true)
+    return list[1] and list[1].name or "none"
+  end
+  eq(inside("b4,s3897", "sm90_mid_shares:rows=32/s16,mixed=1,rows=1,team=8"),
+    "sm90_mid_shares_ahead:rows=32/s16,mixed=1,rows=1,team=8")
+  eq(inside("b8,s900", "sm90_mid:rows=64,schedule=fitted/s1,early=1,rows=8,team=1"),
+    "sm90_mid_ahead:rows=64,schedule=fitted/s1,early=1,rows=8,team=1")
+  eq(inside("b9,s705", "sm90_mid_shares:rows=32/s6,mixed=1,rows=2,team=4"), "none")
+  eq(inside("b8,s362", "sm90_mid_clusters:cluster=2,rows=64/s1,early=1,rows=4,team=2"):find("^sm90_mid"), nil)
+end)
+
 test("a layer gets kernels that read ahead, or are fused with values, where plans of their own take clusters", function()
   for text, wanted in pairs { ["h128,b32,s600"] = "^sm90_many_%a+_ahead:", ["h16,b12,s1024"] = "^sm90_few_ahead:cluster=8,",
     ["h8,b58,s384"] = "^sm90_few_shares_ahead:" } do -- clusters of two meet in a tree there

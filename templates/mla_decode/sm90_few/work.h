@@ -2,6 +2,7 @@
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
 // cut to a combine kernel; `invariant`: every request is cut by its own length (mla_decode/lib/own_walk.h); `turns`: a block
 // takes whole requests z, z + gridDim.z, ... one after the other.
+//@ -- quiet: a walk may tell the combine kernel nothing (its `quiet`), as ahead of the wait for the launch before.
 //@ needs("BARS_AT", "C", "H", "N", "NB", "PAGE", "Q_LEN", "RING")
 //@ include("mla_decode/lib/refuse.h", { fills = true })
 
@@ -28,6 +29,7 @@ struct work {
 //@ end
 };
 
+//@ local words = meet and "fit_apart(&a)" or quiet and "!at.quiet" or "true" -- a combine kernel's are to be written
 //@ if invariant then
 struct walk {
   own_walk parts;
@@ -47,6 +49,9 @@ struct walk {
 //@ else
   mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
   bool whole, done;
+//@ end
+//@ if quiet then
+  bool quiet;
 //@ end
 };
 
@@ -68,7 +73,7 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
 //@   end
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, longest);
-  const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && ${meet and "fit_apart(&a)" or "true"};
+  const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && ${words};
 //@   if late then
   if (!at.whole && fit_apart(&a)) wait_for_previous_launch();
   if (PART == 0 && tells && !at.whole) fit_tell(a.part_o, parts);
@@ -134,7 +139,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 //@   else
       if (!fit_next(&a, PAGE, &at.part, &x)) return false;
 //@   end
-      if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && ${meet and "fit_apart(&a)" or "true"})
+      if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && ${words})
         fit_list(a.part_o, PART, x.request);
 //@   take_piece()
     } else

@@ -49,7 +49,10 @@ enum { REFUSED = 2 }; // of work's `bad`
 };
 // [3 more lines of tests/golden/mla_decode/sm90_few.cu]
   mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
-// [4 more lines of templates/mla_decode/sm90_few/work.h]
+  bool whole, done;
+};
+
+MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.done = (int)blockIdx.z >= a.batch;
   at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // in flight while the table is looked through
 // [3 more lines of templates/mla_decode/sm90_few/work.h]
@@ -108,7 +111,9 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int wa
       }
       if (!KEEP) make(t + 1), ask(t + 2);
       at.tile++;
-// [12 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [8 more lines of templates/mla_decode/sm90_mid.cu.in]
+  begin_walk(p.a, where);
+// [3 more lines of templates/mla_decode/sm90_mid.cu.in]
     if (more && k > 0 && lane == 0) fetch_q(p.a, w.row, w.rows);
 // [3 more lines of templates/mla_decode/sm90_mid.cu.in]
           {more ? tiles_of(w) : -1, w.begin, w.end, w.tokens, w.n, w.row0, w.rows, w.bad, w.row, w.part};
@@ -123,7 +128,9 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int wa
     store_4(smem + INVERSE_AT + 4 * (N * (k & 1) + n), sum == 0.0f ? 0.0f : 1.0f / sum); // no token seen: O = 0
 // [7 more lines of templates/mla_decode/sm90_mid.cu.in]
   }
-// [13 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [11 more lines of templates/mla_decode/sm90_mid.cu.in]
+    const u32 about = facts_of(smem, k);
+    const int tiles = known(about, TILES_OF);
     if (tiles < 0) break;
 // [40 more lines of templates/mla_decode/sm90_mid.cu.in]
     finish_rows(a, smem, k, r);
@@ -131,7 +138,15 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, char* base, int wa
 
 MLAF_DEV int value_slot(const place& at, int half, int i) { return slot_of(at, (ROPE > 0) + 2 * i + half); }
 MLAF_DEV void multiply_v(u32 smem, int half, const place& at, bool keeps, float (&o)[HALF][N / 2]) {
-// [140 more lines of templates/mla_decode/sm90_mid.cu.in]
+// [69 more lines of templates/mla_decode/sm90_mid.cu.in]
+
+// [templates/mla_decode/sm90_mid/partial.h]
+
+MLAF_DEV void work_on_values(const mlaf_decode_args& a, u32 smem, int half) { // 0: left, 1: right
+  place at = {0, 0, 1};
+// [3 more lines of templates/mla_decode/sm90_mid.cu.in]
+    if (FITTED) barrier_arrive(smem + Q_EMPTY); // the piece before is done with
+    const int tiles = known(facts_of(smem, k), TILES_OF);
     if (tiles < 0) return;
 // [14 more lines of templates/mla_decode/sm90_mid.cu.in]
     barrier_wait(smem + END + 8 * (k & 1), k >> 1 & 1);
@@ -139,10 +154,16 @@ MLAF_DEV void multiply_v(u32 smem, int half, const place& at, bool keeps, float 
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_mid_gather_1e2e93bb(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ __align__(1024) char base[];
-// [3 more lines of templates/mla_decode/sm90_mid.cu.in]
+  const u32 smem = shared_address(base);
+  if (threadIdx.x == 0)
+#pragma unroll
     for (int s = 0; s < RING; s++) barrier_init(full_barrier(smem, s), 96);
   if (threadIdx.x == 32)
-// [8 more lines of templates/mla_decode/sm90_mid.cu.in]
+#pragma unroll
+    for (int s = 0; s < RING; s++) barrier_init(empty_barrier(smem, s), 4);
+  if (threadIdx.x == 64) {
+    barrier_init(smem + Q_FULL, 1);
+// [4 more lines of templates/mla_decode/sm90_mid.cu.in]
   }
   if (threadIdx.x < 96) barriers_ready();
   if (threadIdx.x >= 128 && threadIdx.x < 128 + RING) ((int*)(base + BAD_AT))[threadIdx.x - 128] = 0;

@@ -62,5 +62,6 @@ return { families = {
   -- Their variants in a layer are the others': the fitted kernels that know what is old.
   sm90_many_shares_ahead = shares(require("ops/mla_decode/families/sm90_many_ahead"), "fitted", many),
   sm90_many_whole_ahead = shares(require("ops/mla_decode/families/sm90_many_ahead"), "fitted", usual),
+  sm90_mid_shares_ahead = shares(require("ops/mla_decode/families/sm90_mid_ahead"), "shares", mid),
   sm90_few_shares_ahead = shares(require("ops/mla_decode/families/sm90_few_ahead"), "fitted", few, few_rule),
 } }

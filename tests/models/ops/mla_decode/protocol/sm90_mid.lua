@@ -10,11 +10,12 @@ local SENDERS = 3 -- warps that send boxes, or copy rows of each
 -- A kernel of a plan (gen/ops/mla_decode/plans/sm90_mid.lua) with its parameters.
 function sm90_mid.of(plan, v)
   return { boxes = plan.boxes, ring = plan.ring, rope = v.rope, schedule = v.schedule, gather = v.gather or false,
-    pairs = plan.pairs or false, warps = 2, lists = plan.list > 0 and 2 or nil }
+    pairs = plan.pairs or false, warps = 2, lists = plan.list > 0 and 2 or nil, ahead = v.ahead }
 end
 
 -- v: boxes, ring, rope (0: none), schedule, gather (rows are copied one by one; pairs: to two boxes at once), warps; lists: a
--- block with one piece has an index list, whose table is filled anew at each so manieth tile (nil: it has not).
+-- block with one piece has an index list, whose table is filled anew at each so manieth tile (nil: it has not); ahead: it is
+-- sm90_mid_ahead, whose first Q the values bring.
 local function block(m, v)
   local x = { v = v, values = v.boxes - (v.rope > 0 and 1 or 0), full = {}, empty = {}, slots = {}, bad = {} }
   for s = 0, v.ring - 1 do
@@ -39,7 +40,8 @@ local function block(m, v)
     for odd = 0, 1 do x.inverse[odd][w] = m:place(("inverse[%d] of warp %d"):format(odd, w)) end
   end
   for g = 0, 1 do x.half[g] = m:named("named " .. 2 + g, v.warps) end
-  x.halves = m:named("HALVES", 2 * v.warps)
+  x.halves, x.there, x.brought = m:named("HALVES", 2 * v.warps), m:named("Q_BROUGHT", 3 * v.warps), {}
+  for i = 0, 2 * v.warps - 1 do x.brought[i] = m:place(("first Q, part of values %d.%d"):format(i // v.warps, i % v.warps)) end
   return x
 end
 
@@ -102,8 +104,9 @@ local function send_queries(x, a, pieces)
     if x.v.schedule == "splits" and k > 0 then return end
     a:wait(x.q_empty, k - 1, "send_queries()")
     a:write(x.facts[k % 2], k, "send_queries()")
-    a:arrive(x.q_full, k, "send_queries()", more and 1 or 0)
-    if more then a:copy(x.q_full, k, "send_queries()", x.q, k) end
+    local sends = more and not (x.v.ahead and k == 0)
+    a:arrive(x.q_full, k, "send_queries()", sends and 1 or 0)
+    if sends then a:copy(x.q_full, k, "send_queries()", x.q, k) end
     for t = 0, lists and more and pieces[1] - 1 or -1 do index_list.refill(x, a, SENDERS + 1, t) end
   end
 end
@@ -115,7 +118,11 @@ local function score_tile(x, a, w, k, t, last, i) -- last: of the piece
     a:wait(x.full[b % v.ring], b // v.ring, "scores()")
     read_box(x, a, b, "scores()")
   end
-  a:read(x.q, k, "scores()")
+  if v.ahead and k == 0 then
+    for n = 0, 2 * v.warps - 1 do a:read(x.brought[n], k, "scores()") end
+  else
+    a:read(x.q, k, "scores()")
+  end
   if last and v.schedule ~= "splits" then a:arrive(x.q_empty, k, "work_on_scores()") end
   a:read(x.bad[i % v.ring], i, "work_on_scores()")
   if v.rope > 0 then a:arrive(x.empty[i % v.ring], i // v.ring, "work_on_scores(), rope") end
@@ -138,6 +145,7 @@ local function work_on_scores(x, a, w, pieces)
   local v, t, i = x.v, 0, 0
   for k = 0, #pieces do
     a:wait(x.q_full, k, "work_on_scores()")
+    if v.ahead and k == 0 then a:sync(x.there, "work_on_scores()") end
     a:read(x.facts[k % 2], k, "work_on_scores()")
     local tiles = pieces[k + 1]
     if not tiles then break end
@@ -239,6 +247,11 @@ local function work_on_values(x, a, g, w, pieces)
   local v, t, i = x.v, 0, 0
   for k = 0, #pieces do
     a:wait(x.q_full, k, "work_on_values()")
+    if v.ahead and k == 0 then
+      a:read(x.facts[0], k, "take_q()")
+      a:write(x.brought[g * v.warps + w], k, "take_q()")
+      a:pass(x.there, "work_on_values()")
+    end
     if v.schedule ~= "splits" then a:arrive(x.q_empty, k, "work_on_values()") end
     a:read(x.facts[k % 2], k, "work_on_values()")
     local tiles = pieces[k + 1]
@@ -271,11 +284,13 @@ function sm90_mid.model(v, pieces)
     for w = 0, v.warps - 1 do add(("values %d.%d"):format(g, w), function(a) work_on_values(x, a, g, w, pieces) end) end
   end
   for i, one in ipairs(agents) do
-    if i <= 2 then -- threads 0 and 32
+    local from = v.ahead and SENDERS + 1 or 0 -- ahead: threads 128, 160 and 192, of which two warps stand for three
+    if i - from >= 1 and i - from <= 2 then -- threads 0 and 32
       local list = {}
-      for s = 0, v.ring - 1 do list[s + 1] = (i == 1 and x.full or x.empty)[s] end
+      for s = 0, v.ring - 1 do list[s + 1] = (i - from == 1 and x.full or x.empty)[s] end
       one[1]:make(list, "kernel")
-    elseif i == 3 then -- thread 64
+    end
+    if i == (v.ahead and from + 1 or 3) then -- thread 64
       one[1]:make({ x.q_full, x.q_empty, x.p_full, x.ended[0], x.ended[1] }, "kernel")
     end
     one[1]:sync(x.begin, "kernel")
