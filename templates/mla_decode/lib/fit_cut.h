@@ -9,6 +9,8 @@
 #define FIT_CUT (${cut[shares == true and family .. "_shares" or shares]} - SCHEDULE_FIXED * (int)passes * (shares - 1) / shares)
 //@ elseif whole then
 #define FIT_CUT ((int)passes == 1 ? ${schedule.once_text(whole, 0)} : ${cut[family .. "_whole"]})
+//@ elseif schedule.alike[family] then
+#define FIT_CUT ${schedule.alike_text(cut[family], 0)}
 //@ else
 #define FIT_CUT ${cut[family]}
 //@ end

@@ -52,7 +52,7 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
 }
 #define MEET_ROWS N
 #define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
-#define FIT_CUT 330
+#define FIT_CUT ((float)most * (float)a->batch <= 1.125f * (float)a->kv_indptr[a->batch] ? 330 : 500)
 // [templates/mla_decode/lib/fit.h]
 // [templates/mla_decode/lib/meet.h]
 

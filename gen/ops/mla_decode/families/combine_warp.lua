@@ -56,7 +56,7 @@ local function make_mixed(bits, fixed)
 end
 
 -- One of those kernels serves behind one split: mla_decode/combine_early. cut: what a cut costs the launch before; once: 1
--- if it costs another number where all requests run at once (plans/schedule.lua).
+-- if it costs another number where all requests run at once, 2 where lengths differ (plans/schedule.lua).
 local function make_early(bits, fixed, cut, once)
   local early = make_mixed(bits, fixed)
   early.template = "mla_decode/combine_early"
@@ -93,8 +93,8 @@ local families = { [partials.merge("mma")] = make(partials.bits("mma", "splits")
 local schedule = require("ops/mla_decode/plans/schedule")
 for name, fixed in sorted(schedule.fixed) do
   families[partials.merge(name)] = make(partials.bits(name, "splits"), 0)
-  local bits, once = partials.bits(name, "fitted"), schedule.whole[name] and 1 or 0
-  local cut = schedule.cut[schedule.shares[name] or name]
+  local bits, usual = partials.bits(name, "fitted"), schedule.shares[name] or name
+  local cut, once = schedule.cut[usual], schedule.whole[name] and 1 or schedule.alike[usual] and 2 or 0
   families[partials.merge(name, fixed)] = make(bits, fixed)
   families[partials.merge(name, fixed, "mixed")] = make_mixed(bits, fixed)
   if schedule.clusters[name] then
@@ -103,7 +103,8 @@ for name, fixed in sorted(schedule.fixed) do
     end
   else
     local early = partials.merge(name, fixed, once == 1 and "early_once" or "early")
-    assert(not families[early] or families[early].fixed.cut == cut, "families of one merge kernel cut alike")
+    local other = families[early] and families[early].fixed
+    assert(not other or other.cut == cut and other.once == once, "families of one merge kernel cut alike")
     families[early] = make_early(bits, fixed, cut, once)
   end
 end

@@ -2,6 +2,7 @@
 -- mla_decode/lib/fit.h).
 local SHORT = 1024 -- tokens
 local COUNTED = 500
+local DIFFER = 500
 local schedule
 
 -- once() as a template has it, where `most` is the longest request's pages, and `less` of it.
@@ -11,8 +12,14 @@ local function once_text(rows, less)
   return ("(most * page_size <= %d ? %d : %d)"):format(SHORT, short, long)
 end
 
+-- A cost of a cut as a template has it, of families whose `cut` is that of lengths that are alike: with others it pays off later.
+local function alike_text(cut, less)
+  return ("((float)most * (float)a->batch <= 1.125f * (float)a->kv_indptr[a->batch] ? %d : %d)"):format(cut - less, DIFFER - less)
+end
+
 schedule = {
   once_text = once_text,
+  alike_text = alike_text,
   -- The cost of a request for a block, whatever its length (Q, O), a multiple of 64. A decode kernel and the combine kernel
   -- behind it must agree on it. Measured on one NVIDIA H200 (docs/lab/archive); sm90_small_rank and sm90_many_gather have
   -- sm90_many's, sm90_mid_gather sm90_mid's.
@@ -28,6 +35,7 @@ schedule = {
     -- The point from which batches of up to 16 rows take as long cut as whole, or less: 14 took 0.95 to 1.02 of the time cut,
     -- seven below it 1.01 to 1.11, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md, "Cut or whole of one split"). Not measured:
     -- clusters, and rows copied one by one, whose parts meet without a merge kernel.
+    -- Lengths that differ keep 500: three uniform batches took 1.01 to 1.15 of their time cut from 330 on.
     sm90_few = 330, sm90_few_meets = 500,
     -- The same for several splits, where the comparison takes the fixed cost once a share, and partial results and a merge are
     -- paid for anyway: from 30 small batches, whole and cut, on the same device.
@@ -40,6 +48,7 @@ schedule = {
     sm90_few_clusters = 360, sm90_mid_clusters = 400, sm90_many_clusters = 500,
     -- Tokens of 8 bits take half as long, cuts do not.
     sm90_raw = 1000, sm90_raw_mid = 1000, sm90_raw_two = 1000 },
+  alike = { sm90_few = true }, -- families whose number is that of lengths that are alike
   -- The cost of a cut in estimates, whose numbers were fitted with no smaller one.
   counted = function(family) return math.max(COUNTED, schedule.cut[family]) end,
   -- The same for one split where all requests run at once, by rows of a request: only a cut gives blocks a second piece then,
