@@ -325,7 +325,7 @@ local function edit(m, who, kinds, target, what, change)
 end
 local function drop(ops, i) table.remove(ops, i) end
 
--- What a wait is known by: its agent's kind, its barrier and its place, without numbers.
+-- The name of a wait: its agent's kind, its barrier and its place, without numbers.
 local function wait_key(a, op)
   return ("%s | %s | %s"):format(a.name:match("^%a+"), op[2].name:gsub("%d+", "N"), op[4])
 end

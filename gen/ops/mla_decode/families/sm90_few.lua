@@ -39,7 +39,8 @@ local function nanoseconds(p, v, arch, family, slots, lists)
   if schedule.clusters[family] then longer = longer + measured.clusters_row * (v.rows - 8) end
   local launch = hopper.launch(p, v, arch, {
     family = family, cut = times.cut, part = part, bits = partials.bits("sm90_few", v.schedule),
-    lists = lists, groups = groups, slots = slots, width = v.cluster, again = v.cluster > 1 and measured.again or 0,
+    lists = lists, several = lists and p.batch > 1 and measured.list_splits or 0,
+    groups = groups, slots = slots, width = v.cluster, again = v.cluster > 1 and measured.again or 0,
     wave = times.wave, -- a wave's begin and end, part of which the launch's own hide
     fixed = function(blocks) return times.block * math.min(blocks, slots) / groups + times.fixed + merge + crowded + ends end,
     tile = function(...) return slower * tile(...) end,
