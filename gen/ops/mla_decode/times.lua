@@ -70,9 +70,9 @@ return {
       clk_mhz = 1770, -- what its loop runs at
       none = 2400,    -- a combine kernel behind one split that finds nothing to do
       again = 5000,   -- a further turn of clusters, beside its wave
-      -- Index lists: more than 8 rows; several splits, whose merge kernel short lists pay for, too. 49 batches, one NVIDIA H200,
-      -- 2026-11-30 (docs/lab/served.md, "16-bit lists of few rows").
-      list_rows = 700, list_splits = 500,
+      -- Index lists, by rows; several splits, whose merge kernel short lists pay for, too. 49 batches, of 32 and 40 rows 30 short
+      -- ones, one NVIDIA H200, 2026-11-30 (docs/lab/served.md, "16-bit lists of few rows").
+      list_rows = { [16] = 700, [24] = 700, [32] = 2500, [40] = 2500 }, list_splits = 500,
       meet = 2200,    -- a part's piece added to another's (docs/lab/perf-log/offgrid.md)
       -- Shares that launches take longer than fitted, half of the batches of one length: 24 rows and more a block, and of each
       -- row beyond 8 of a block whose cluster leaves a cut batch to a merge kernel. 110 default plans of two draws and 44

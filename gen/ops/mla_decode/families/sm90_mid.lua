@@ -27,11 +27,12 @@ local function nanoseconds(p, v, arch, family, turns, slower, lists)
   local by = measured.merge[width]
   local merge = by and by[1] + by[2] * v.rows or 0 -- in shared memory of the cluster
   local block_ns = (times.tile + times.slope * v.rows * mmas) * slower
-  local list_wave = lists and measured.list_wave * math.min(1, 0.3 * ceil_div(p.ctx, 64)) or 0 -- of the first turn
+  local tiles = ceil_div(p.ctx, 64)
+  local list_wave = lists and measured.list_wave * math.min(1, 0.3 * tiles) or 0 -- of the first turn
   local list_again = lists and measured.list_wave - list_wave or 0
   local boxes = not family:find("gather", 1, true)
   local several = (boxes or lists and few_rows(p)) and measured.several or 0
-  if lists then several = several - list_wave end
+  if lists then several = several - measured.list_wave * math.min(1, (tiles - 1) / 4) end -- several splits do not pay it
   return hopper.launch(p, v, arch, {
     family = family, cut = times.cut, part = part, heat = times.heat, bits = partials.bits(family, v.schedule),
     lists = lists, several = several,
