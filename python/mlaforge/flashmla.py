@@ -86,8 +86,24 @@ def _with_empty(ctx, out, lse, value, stream):
     return out, lse
 
 
+_FORMATS = {}  # by all that _find_format() looks at: it takes as long as the rest of a call
+
+
 def _fp8_format(ctx, q, k_cache, rank, said):
     """The format of is_fp8_kvcache, as mlaf_kv_format: tokens with scales of their own. said: its name, or True."""
+    try:
+        key = k_cache.dtype, k_cache.shape[-1], q.shape[-1], rank, ctx.target, said
+        known = _FORMATS.get(key)
+    except (AttributeError, IndexError, TypeError):
+        key = known = None
+    if known is None:
+        known = _find_format(ctx, q, k_cache, rank, said)
+        if key is not None:
+            _FORMATS[key] = known
+    return known
+
+
+def _find_format(ctx, q, k_cache, rank, said):
     shape = getattr(k_cache, "shape", None)
     if not shape:
         fail("is_fp8_kvcache is True: k_cache is one tensor of bytes, [blocks, page_size, 1, 656 or 584]")

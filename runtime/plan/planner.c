@@ -168,7 +168,7 @@ static mlaf_status build_as_asked(planner *p, mlaf_build *b, mlaf_err *err) {
   mlaf_build made = {.n = 0};
   if (p->asked == p->problem) return MLAF_OK;
   mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
-  if (!st) st = mlaf_gen_variant(gen, mlaf_point_text(p->asked).s, info(p)->target, b->name, &v, err);
+  if (!st) st = mlaf_gen_variant(gen, mlaf_question(p->asked, p->opts->flags).s, info(p)->target, b->name, &v, err);
   if (!st) st = mlaf_build_init(&v, &made, err);
   mlaf_variant_clear(&v);
   mlaf_build_clear(st ? &made : b);

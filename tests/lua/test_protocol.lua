@@ -325,6 +325,24 @@ local function edit(m, who, kinds, target, what, change)
   renumber(m)
 end
 local function drop(ops, i) table.remove(ops, i) end
+
+-- The name of a wait: its agent's kind, its barrier and its place, without numbers.
+local function wait_key(a, op)
+  return ("%s | %s | %s"):format(a.name:match("^%a+"), op[2].name:gsub("%d+", "N"), op[4])
+end
+
+-- Drops all waits of that key, and what they arrive at as they wait.
+local function drop_key(m, key)
+  for _, a in ipairs(m.agents) do
+    local kept = {}
+    for _, op in ipairs(a.ops) do
+      local waits = op[1] == OPS.WAIT or op[1] == OPS.ARRIVE and op[2].exact
+      if not (waits and wait_key(a, op) == key) then kept[#kept + 1] = op end
+    end
+    a.ops = kept
+  end
+  renumber(m)
+end
 local function twice(ops, i) table.insert(ops, i, ops[i]) end
 -- Moves an operation up over `n` others.
 local function earlier(n)
@@ -662,6 +680,36 @@ local SEEDS = {
     edit(m, "loader 2", { "WAIT" }, "empty", "load_piece()", drop)
   end },
 }
+
+test("sm90_raw_two: whichever wait is dropped, the check finds it", function()
+  local models = {}
+  for _, change in ipairs({ {}, { wide = 2 }, { schedule = "splits", lists = 2 } }) do
+    local v = with(RAW_TWO, with(change, { raises = 3 }))
+    for _, case in ipairs(KERNELS.sm90_raw_mid.cases(v, false)) do
+      models[#models + 1] = function() return KERNELS.sm90_raw_mid.model(v, case) end
+    end
+  end
+  local known_keys, n = {}, 0
+  for _, make in ipairs(models) do
+    for _, a in ipairs(make().agents) do
+      for _, op in ipairs(a.ops) do
+        if op[1] == OPS.WAIT then known_keys[wait_key(a, op)] = true end
+      end
+    end
+  end
+  ok(known_keys["producer | MADE | kernel"], "the barriers' makers do not wait for each other")
+  for key in loader.sorted(known_keys) do
+    local found = false
+    for _, make in ipairs(models) do
+      local m = make()
+      drop_key(m, key)
+      found = found or #protocol.check(m, 1) > 0
+    end
+    ok(found, "nothing is found without %s", key)
+    n = n + 1
+  end
+  ok(n > 25, "%d waits", n)
+end)
 
 test("seeded mistakes are found, each by its kind, and nothing without them", function()
   local n = 0

@@ -189,12 +189,23 @@ test("pages of 1: what launches hand over decides what is reckoned as index list
     ["h128,page1,b45,s712"] = "sm90_many_gather:schedule=lists/",
     ["h128,page1,b45,s712;lists"] = "sm90_many_gather:schedule=lists/",
     ["h128,page1,b45,s712;tables"] = "sm90_many_gather_whole:", ["h128,b45,s712;tables"] = "sm90_many_whole:",
-    ["h5,page1,b512,s64;tables"] = "sm90_mid_gather:", ["h5,page1,b512,s64;lists"] = "sm90_few:", -- few rows: not timed by lists
+    ["h5,page1,b512,s64;tables"] = "sm90_mid_gather:", ["h16,page1,b134,s300;lists"] = "sm90_mid_gather:",
+    ["h4,page1,b512,s64;lists"] = "sm90_few:",
   }) do
     local p = api.problem("mla_decode:" .. text)
     eq(api.best(p, "sm_90a", 1)[1].name:sub(1, #want), want, text)
   end
   raises(function() api.problem("mla_decode:h128,page1,b45,s712;rows") end, "is no form of launches")
+  -- One list is read by fitted kernels, whose merge kernels apply sinks; one request of a table is not.
+  for _, text in ipairs({ "h16,page1,b1,s2048", "h128,fp8_ds_mla,page1,b1,s2048", "h64,p0,fp8_v4,page1,b1,s2048" }) do
+    local lists = api.best(api.problem("mla_decode:" .. text .. ";lists"), "sm_90a", 20)
+    local tables = api.best(api.problem("mla_decode:" .. text .. ";tables"), "sm_90a", 20)
+    ok(#lists == 20 and #tables == 20, text)
+    for i = 1, 20 do
+      ok(not lists[i].name:find("schedule=splits", 1, true), "%s by list: %s", text, lists[i].name)
+      ok(not tables[i].name:find("schedule=fitted", 1, true), "%s by table: %s", text, tables[i].name)
+    end
+  end
   -- Page tables may be cut, lists are not.
   local name = "sm90_raw_mid:load=rows,rows=64,schedule=fitted/s1,early=1,rows=4,team=2"
   local function cost(form)

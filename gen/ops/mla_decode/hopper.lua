@@ -20,8 +20,14 @@ function hopper.page_rule(p)
   if p.page_size % 8 ~= 0 then return ("tensor copies take 8 rows of a page at a time: page size %d"):format(p.page_size) end
 end
 
+-- One request has no other beside it, so a fitted kernel has nothing to decide. One index list has no other kernel: merge kernels
+-- behind fitted ones apply sinks, those behind splits leave them to a launch of 1.1 to 2.7 us (docs/lab/served.md, "One
+-- list with sinks").
 function hopper.schedule_rule(p, v)
-  if p.batch == 1 and v.schedule == "fitted" then return "schedule=fitted: one request has no other beside it" end
+  if p.batch > 1 then return nil end
+  local lists = p.reads == "lists" and p.page_size == 1
+  if v.schedule == "fitted" and not lists then return "schedule=fitted: one request has no other beside it" end
+  if v.schedule == "splits" and lists then return "schedule=splits: its merge kernel does not apply the sinks of index lists" end
 end
 
 hopper.SCATTERED = times.measured.scattered -- by family

@@ -69,9 +69,12 @@ function q.optional(loader, ...)
   return fields
 end
 
+-- True where Q lies in two tensors.
+function q.in_two(p) return p.q_parts == 1 end
+
 -- A reason where the loaders of sm90_many have too few registers to walk a batch in blocks of `rows` rows; nil: they have enough.
 function q.spills(p, rows)
-  if p.q_parts == 1 and p.heads * p.q_len < rows then
+  if q.in_two(p) and p.heads * p.q_len < rows then
     return ("Q in two tensors, %d rows: loaders have no registers for their boxes"):format(p.heads * p.q_len)
   end
 end

@@ -55,7 +55,7 @@ return {
       fitted = -800, requests = 8,
       -- Several splits, behind boxes: 14 short batches, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md).
       several = 1000,
-      list_wave = 3300, -- whole index lists of five tiles and more, a turn: 30 launches of that day (docs/lab/kernels-hopper.md)
+      list_wave = 3300, -- whole index lists of four tiles and more, a turn: 30 launches of that day (docs/lab/kernels-hopper.md)
       -- O of a cluster's blocks added up, by blocks: fixed, of a row. From 15 batches, one NVIDIA H200, 2026-11-30.
       merge = { [2] = { 1000, 10 }, [4] = { -1900, 70 } },
     },
@@ -70,7 +70,9 @@ return {
       clk_mhz = 1770, -- what its loop runs at
       none = 2400,    -- a combine kernel behind one split that finds nothing to do
       again = 5000,   -- a further turn of clusters, beside its wave
-      list_rows = 2500, -- index lists and more than 8 rows: 30 short batches (docs/lab/kernels-hopper.md, "Index lists")
+      -- Index lists, by rows; several splits, whose merge kernel short lists pay for, too. 49 batches, of 32 and 40 rows 30 short
+      -- ones, one NVIDIA H200, 2026-11-30 (docs/lab/served.md, "16-bit lists of few rows").
+      list_rows = { [16] = 700, [24] = 700, [32] = 2500, [40] = 2500 }, list_splits = 500,
       meet = 2200,    -- a part's piece added to another's (docs/lab/perf-log/offgrid.md)
       -- Shares that launches take longer than fitted, half of the batches of one length: 24 rows and more a block, and of each
       -- row beyond 8 of a block whose cluster leaves a cut batch to a merge kernel. 110 default plans of two draws and 44

@@ -33,14 +33,15 @@ local function nanoseconds(p, v, arch, family, slots, lists)
   local tile = hopper.tile(p, arch, groups, block_ns, times.loss)
   local crowded = v.schedule == "fitted" and groups > measured.groups and p.batch > measured.requests and measured.crowded or 0
   if v.schedule == "fitted" and v.cluster > 2 and p.batch > measured.requests then crowded = crowded + measured.wide end
-  local ends = lists and v.rows > 8 and measured.list_rows or 0
+  local ends = lists and measured.list_rows[v.rows] or 0
   local merge = v.cluster > 1 and times.merge + times.merge_row * v.rows * v.cluster or 0 -- in shared memory of the cluster
   local longer = 1 + (v.rows >= 24 and measured.rows_24[v.cluster > 2 and "more" or "few"] or 0)
   if schedule.clusters[family] then longer = longer + measured.clusters_row * (v.rows - 8) end
   local launch = hopper.launch(p, v, arch, {
     family = family, cut = times.cut, part = part, bits = partials.bits("sm90_few", v.schedule),
     cut_as = family == "sm90_few" and (v.cluster > 1 or v.load == "gather") and "sm90_few_meets" or nil,
-    lists = lists, groups = groups, slots = slots, width = v.cluster, again = v.cluster > 1 and measured.again or 0,
+    lists = lists, several = lists and p.batch > 1 and measured.list_splits or 0,
+    groups = groups, slots = slots, width = v.cluster, again = v.cluster > 1 and measured.again or 0,
     wave = times.wave, -- a wave's begin and end, part of which the launch's own hide
     fixed = function(blocks) return times.block * math.min(blocks, slots) / groups + times.fixed + merge + crowded + ends end,
     tile = function(...) return slower * tile(...) end,

@@ -12,6 +12,11 @@ local measured = require("ops/mla_decode/times").measured.sm90_mid
 local part = require("ops/mla_decode/times").measured.part.sm90_mid
 local MOST_GROUPS = 2     -- row groups that read the same tokens through L2
 
+-- So few rows have sm90_few, whose loaders are slower where rows are copied one by one.
+local function few_rows(p) return p.heads * p.q_len <= 16 end
+-- True for launches that are reckoned as index lists: of few rows only those that are said to be.
+local function counts_as_lists(p) return shape.may_be_lists(p) and (not few_rows(p) or p.reads == "lists") end
+
 -- Nanoseconds of a launch. turns: a block takes several whole requests; `slower`: what a tile takes of sm90_mid's.
 local function nanoseconds(p, v, arch, family, turns, slower, lists)
   local groups = ceil_div(p.heads * p.q_len, v.rows)
@@ -22,9 +27,12 @@ local function nanoseconds(p, v, arch, family, turns, slower, lists)
   local by = measured.merge[width]
   local merge = by and by[1] + by[2] * v.rows or 0 -- in shared memory of the cluster
   local block_ns = (times.tile + times.slope * v.rows * mmas) * slower
-  local list_wave = lists and measured.list_wave * math.min(1, (ceil_div(p.ctx, 64) - 1) / 4) or 0 -- of the first turn
+  local tiles = ceil_div(p.ctx, 64)
+  local list_wave = lists and measured.list_wave * math.min(1, 0.3 * tiles) or 0 -- of the first turn
   local list_again = lists and measured.list_wave - list_wave or 0
-  local several = lists and -list_wave or not family:find("gather", 1, true) and measured.several or 0
+  local boxes = not family:find("gather", 1, true)
+  local several = (boxes or lists and few_rows(p)) and measured.several or 0
+  if lists then several = several - measured.list_wave * math.min(1, (tiles - 1) / 4) end -- several splits do not pay it
   return hopper.launch(p, v, arch, {
     family = family, cut = times.cut, part = part, heat = times.heat, bits = partials.bits(family, v.schedule),
     lists = lists, several = several,
@@ -40,9 +48,6 @@ local function rank_rule(p)
   if p.rank ~= 256 and p.rank ~= 512 then return ("rank %d is not 256 or 512"):format(p.rank) end
 end
 
--- So few rows have sm90_few, whose loaders are slower where rows are copied one by one. Index lists of few rows are left to it:
--- of them nothing was measured, and the estimate is that of page lists.
-local function few_rows(p) return p.heads * p.q_len <= 16 end
 local function rows_rule(p)
   if few_rows(p) then return ("%d rows: family sm90_few serves so few"):format(p.heads * p.q_len) end
 end
@@ -64,13 +69,14 @@ local function cost_of(p, v, arch, family, gather, slower)
     step = 64 * (v.cluster or 1),
     width = v.cluster, slots = v.cluster and v.cluster * arch.device.clusters[v.cluster],
     inflight = (g.ring - g.boxes) * 8192 // 16,
-    launch = nanoseconds(p, v, arch, family, g.turns and not v.cluster, slower, not few_rows(p) and hopper.reads_lists(p, g)),
+    launch = nanoseconds(p, v, arch, family, g.turns and not v.cluster, slower, counts_as_lists(p) and hopper.reads_lists(p, g)),
   }, v, family, v.cluster)
 end
 
 return {
   rank_rule = rank_rule,
   few_rows = few_rows,
+  counts_as_lists = counts_as_lists,
   groups_rule = groups_rule,
   cost_of = cost_of,
   template = "mla_decode/sm90_mid",

@@ -8,10 +8,10 @@ local sm90_mid = require("ops/mla_decode/families/sm90_mid")
 local MOST_GROUPS = 4 -- row groups that read the tokens of an index list: few of them leave the device idle
 
 -- 5 to 16 rows, whose tiles take as long in a block of 32: 20 batches took 0.83 to 1.01 of sm90_few's time, one of 4 rows 1.08
--- of it (one NVIDIA H200, 2026-11-30; docs/lab/bench.md, "Regret of planning"). Index lists of so few rows were not timed.
+-- of it (one NVIDIA H200, 2026-11-30; docs/lab/bench.md, "Regret of planning"). Index lists of 12 and 16 rows take 0.81 to 0.99
+-- of its time, of 8 rows 0.99 (12 lists of the same day; docs/lab/served.md, "16-bit lists of few rows").
 local function groups_rule(p, v)
   if sm90_mid.few_rows(p) then
-    if p.reads == "lists" then return ("index lists of %d rows: family sm90_few serves so few"):format(p.heads * p.q_len) end
     if p.heads * p.q_len <= 4 then return ("%d rows: family sm90_few serves so few"):format(p.heads * p.q_len) end
     return v.rows > 32 and ("%d rows go into a block of 32, not of %d"):format(p.heads * p.q_len, v.rows) or nil
   end
@@ -20,7 +20,7 @@ local function groups_rule(p, v)
 end
 
 local function cost_of(p, v, arch, family)
-  local lists = shape.may_be_lists(p) and not sm90_mid.few_rows(p)
+  local lists = sm90_mid.counts_as_lists(p)
   local slower = lists and hopper.SCATTERED.sm90_mid_gather or hopper.SCATTERED.no_lists[v.rows]
   return sm90_mid.cost_of(p, v, arch, family, true, slower)
 end

@@ -86,8 +86,7 @@ return {
     end,
     function(p, v)
       local f = raw.format_of(p)
-      local in_two = q.spills(p, math.huge) -- however few rows there are
-      if in_two and p.page_size == 1 and v.rows == 64 and f.scales > 0 and not f.scales_apart and not f.pools then
+      if q.in_two(p) and p.page_size == 1 and v.rows == 64 and f.scales > 0 and not f.scales_apart and not f.pools then
         return "64 rows, index lists of tokens that hold scales, and Q in two tensors: too few registers"
       end
     end,

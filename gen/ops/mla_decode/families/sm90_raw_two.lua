@@ -23,8 +23,7 @@ return {
       if f and f.scales_apart then
         return ("cache %s: scales of its tokens do not lie behind their codes"):format(shape.cache(p).name)
       end
-      -- However few rows there are: q.lua, which templates include, stays as hashes know it.
-      if f and q.spills(p, math.huge) then return "Q is two tensors: values have too few registers to take both" end
+      if f and q.in_two(p) then return "Q is two tensors: values have too few registers to take both" end
     end,
   }),
   cost = function(p, v, arch) return sm90_raw_mid.cost_of(p, v, arch, "sm90_raw_two") end,
