@@ -3,7 +3,7 @@
 
     PYTHONPATH=python MLAF_LIBRARY=build/libmlaforge.so.0 python3 tools/bench-server.py --peer peer.py --only ragged,offgrid
 Needs PyTorch and a GPU of the CUDA kind. Sets: ragged (requests of different lengths), offgrid (equal lengths nobody tuned for),
-pages (pages of 1 and 16 tokens; the peer has the same tokens in pages of 64), equal (tuned shapes), host (the calling thread's time),
+pages (pages of 1 and 16 tokens; the peer has the same tokens in pages of 64), equal (shapes of peers' sets), host (the calling thread's time),
 graph (replays after lengths, tables and workspaces changed), stalls (random batches of a server whose process has planned nothing).
 
 Default tuning: tuning/ of this tree ($MLAF_TUNING_DIR if set) and an empty user database. Each side's launches are one CUDA graph

@@ -125,6 +125,8 @@ void mlaf_cli_stop_begin(void);
 void mlaf_cli_stop_signalled(void);
 /* The command under way, NULL when it is over. */
 void mlaf_cli_stop_current(const cli *c);
+/* Seconds that it may take to end by itself (0.7). A second signal ends it at once. */
+void mlaf_cli_stop_grace(double s);
 
 /* --- grid.c --- */
 /* Ascending and distinct; values are malloc'ed. */

@@ -54,7 +54,10 @@ static mlaf_status time_case(run *r, const bench_case *x, const cli_subject *s, 
   int lock = -1;
   mlaf_status status = mlaf_bench_create(r->dev, &x->problem, &opts, &bench, err);
   if (status == MLAF_OK && !r->modelled) {
-    status = mlaf_bench_check(bench, s->loaded, &f->error, err);
+    status = mlaf_tuner_share(r->dev, &r->c->log, r->c->cancel, 0, &lock, err);
+    if (status == MLAF_OK) status = mlaf_bench_check(bench, s->loaded, &f->error, err);
+    mlaf_tuner_unlock(lock);
+    lock = -1;
     f->verified = status == MLAF_OK;
   }
   if (status == MLAF_OK) status = mlaf_tuner_lock(r->dev, &r->c->log, r->c->cancel, 0, &lock, err);

@@ -6,15 +6,19 @@
 
 enum { SHOWN_WORK = 120 };
 
-/* By the share of the work that is behind us; "" before anything is. */
-static void eta(const campaign *g, const mlaf_tuner_progress *p, char *out, size_t size) {
+/* By the share of the work that is behind us; below 0 before anything is. */
+static double seconds_left(const campaign *g, const mlaf_tuner_progress *p) {
   const double total = p->most > p->done ? (double)p->most : (double)p->done + 1;
-  double behind = (double)g->at + (double)p->done / total;
-  double elapsed = mlaf_now() - g->start, left = behind > 0 ? elapsed / behind * ((double)g->n - behind) : 0;
+  const double behind = (double)g->at + (double)p->done / total, elapsed = mlaf_now() - g->start;
+  return behind > 0 ? elapsed / behind * ((double)g->n - behind) : -1;
+}
+
+static void print_eta(const campaign *g, double left, char *out, size_t size) {
+  const double elapsed = mlaf_now() - g->start;
   if (g->limit_s > 0 && left > g->limit_s - elapsed) left = g->limit_s - elapsed;
   out[0] = 0;
-  if (behind > 0 && left >= 0) snprintf(out, size, left >= 5400 ? ", ETA %.1f h" : left >= 90 ? ", ETA %.0f min" : ", ETA %.0f s",
-                                        left >= 5400 ? left / 3600 : left >= 90 ? left / 60 : left);
+  if (left >= 0) snprintf(out, size, left >= 5400 ? ", ETA %.1f h" : left >= 90 ? ", ETA %.0f min" : ", ETA %.0f s",
+                          left >= 5400 ? left / 3600 : left >= 90 ? left / 60 : left);
 }
 
 static void on_progress(void *user, const mlaf_tuner_progress *p) {
@@ -22,12 +26,19 @@ static void on_progress(void *user, const mlaf_tuner_progress *p) {
   char best[64] = "", where[48] = "", rest[32], work[SHOWN_WORK], failed[40] = "";
   if (p->failed) snprintf(failed, sizeof failed, ", %zu failed", p->failed);
   if (p->best_ns > 0) snprintf(best, sizeof best, ", best %.2f us", p->best_ns / 1e3);
-  if (g->n > 1) snprintf(where, sizeof where, "problem %zu/%zu, ", g->at + 1, g->n);
-  eta(g, p, rest, sizeof rest);
+  size_t finished = 0;
+  const double left = g->together ? g->together(g->user, &finished) : seconds_left(g, p);
+  if (g->together) snprintf(where, sizeof where, "%zu of %zu finished, ", finished, g->n);
+  else if (g->n > 1) snprintf(where, sizeof where, "problem %zu/%zu, ", g->at + 1, g->n);
+  print_eta(g, left, rest, sizeof rest);
   if (*p->variant) snprintf(work, sizeof work, "%s %s", p->activity, p->variant);
   else snprintf(work, sizeof work, "%s, %zu/%zu kernels compiled", p->activity, p->kernels_done, p->kernels);
-  mlaf_cli_progress(g->c, "%s%zu of up to %zu candidates%s%s, %.0f s%s: %s", where, p->done, p->most, failed, best,
-                    mlaf_now() - g->start, rest, work);
+  if (g->together) /* the whole first: a line that is cut loses the least */
+    mlaf_cli_progress(g->c, "%s%.0f s%s; %s: %zu of up to %zu candidates%s, %s", where, mlaf_now() - g->start, rest,
+                      g->c->given[O_DEVICE], p->done, p->most, failed, work);
+  else
+    mlaf_cli_progress(g->c, "%s%zu of up to %zu candidates%s%s, %.0f s%s: %s", where, p->done, p->most, failed, best,
+                      mlaf_now() - g->start, rest, work);
 }
 
 /* --- dry run --- */

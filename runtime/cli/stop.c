@@ -10,11 +10,13 @@
 
 #include "cli/cli.h"
 
-static const double grace_s = 0.7, step_s = 0.05, delay_max_s = 10;
+static const double step_s = 0.05, delay_max_s = 10;
+static _Atomic double grace_s = 0.7;
 
 static sem_t signalled;
 static _Atomic(const cli *) current;
 
+void mlaf_cli_stop_grace(double s) { atomic_store(&grace_s, s); }
 void mlaf_cli_stop_current(const cli *c) { atomic_store(&current, c); }
 void mlaf_cli_stop_signalled(void) { sem_post(&signalled); } /* async-signal-safe */
 
@@ -62,7 +64,7 @@ static void *watch(void *ignored) {
     nanosleep(&(struct timespec){0, (long)(1e9 * step_s)}, NULL);
     double delay = waited() - before;
     if (delay > delay_max_s) delay = delay_max_s;
-    if (mlaf_now() - start >= grace_s + (delay > 0 ? delay : 0)) break;
+    if (mlaf_now() - start >= atomic_load(&grace_s) + (delay > 0 ? delay : 0)) break;
   }
   give_up();
   return NULL;

@@ -18,6 +18,9 @@ typedef struct campaign {
   size_t tried, failed, choices, without; /* of all problems so far, the one under way too */
   mlaf_guesses guesses; /* of the model's, for all problems so far */
   bool begun;           /* the problem under way was stopped behind some of its candidates */
+  /* Says of campaigns that share a list how many of its problems are finished, and the seconds left. NULL: it is alone */
+  double (*together)(void *user, size_t *finished);
+  void *user;
 } campaign;
 
 /* --- cmd_tune.c --- */

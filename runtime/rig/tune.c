@@ -2,6 +2,7 @@
 #include "db/db.h"
 #include "plan/plan.h"
 #include "rig/tune.h"
+#include "tune/tune.h"
 
 enum { TURNS = 9 };
 
@@ -175,9 +176,12 @@ static mlaf_status verify(trials *t, size_t k) {
   if (x->outcome) return MLAF_OK;
   say(t, "checking", x);
   use(t, k);
-  mlaf_status st = layer_rig_refill(&t->r); /* rows that the trial before appended */
+  int lock = -1;
+  mlaf_status st = mlaf_tuner_share(t->r.dev, &t->r.env->log, t->r.env->cancel, 0, &lock, t->r.env->err);
+  if (!st) st = layer_rig_refill(&t->r); /* rows that the trial before appended */
   if (!st) st = layer_rig_run(&t->r);
   if (!st) st = layer_check(&t->r, &bound, &checked);
+  mlaf_tuner_unlock(lock);
   x->error = checked.worst;
   return judge(t, x, st, st == MLAF_E_INCORRECT ? MLAF_OUT_INCORRECT : MLAF_OUT_LAUNCH);
 }

@@ -137,7 +137,7 @@ static mlaf_status bench_of_pass(finals *f, int pass, mlaf_bench **out, mlaf_err
   *out = t->bench;
   if (!pass || !is_uneven(t)) return MLAF_OK;
   opts.data.lengths.seed += opts.data.lengths.seed ? (uint64_t)pass : (uint64_t)pass + 1; /* 0 is 1 */
-  mlaf_status status = t->steps->bench(t->env->device, t->problem, &opts, out, err);
+  mlaf_status status = mlaf_tuner_make_bench(t, &opts, out, err);
   if (status != MLAF_E_NOMEM) return status;
   *out = t->bench;
   return MLAF_OK;
@@ -217,7 +217,8 @@ static mlaf_status compare(tuner *t, mlaf_err *err) {
     status = one_pass(&f, f.passes, err);
     f.passes += status == MLAF_OK;
   }
-  if (status == MLAF_E_TIMEOUT) status = MLAF_OK; /* the limit ran out waiting for the device: the rounds' times stand */
+  /* The limit ran out waiting for the device: the rounds' times stand. */
+  if (status == MLAF_E_TIMEOUT || (status == MLAF_E_CANCELLED && !mlaf_tuner_cancelled(t))) status = MLAF_OK;
   if (status == MLAF_OK && f.passes >= 3) status = keep(&f, err);
   for (int i = 0; i < f.n; i++)
     if (f.list[i].loaded) t->steps->close(f.list[i].loaded);

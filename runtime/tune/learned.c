@@ -13,14 +13,20 @@ typedef struct lesson {
 } lesson;
 
 struct mlaf_learned {
+  pthread_mutex_t lock;
   lesson *list;
   size_t n;
 };
 
-mlaf_learned *mlaf_learned_new(void) { return calloc(1, sizeof(mlaf_learned)); }
+mlaf_learned *mlaf_learned_new(void) {
+  mlaf_learned *l = calloc(1, sizeof *l);
+  if (l) pthread_mutex_init(&l->lock, NULL);
+  return l;
+}
 
 void mlaf_learned_free(mlaf_learned *l) {
   if (!l) return;
+  pthread_mutex_destroy(&l->lock);
   free(l->list);
   free(l);
 }
@@ -43,10 +49,9 @@ static bool is_kernel(const lesson *x, const mlaf_variant *v) {
 
 /* Problems of the same shape say the most. From other shapes follows only how kernels of a template differ: by how much all of
  * them are off depends on the shape. */
-double mlaf_tuner_corrected(tuner *t, const mlaf_variant *v) {
-  const mlaf_learned *l = t->env->learned;
+static double log_off(const mlaf_learned *l, tuner *t, const mlaf_variant *v) {
   double near = 0, far = 0, near_shares = 0, far_shares = 0;
-  for (size_t i = 0; l && i < l->n; i++) {
+  for (size_t i = 0; i < l->n; i++) {
     const lesson *x = &l->list[i];
     if (x->lengths != t->opts.lengths.kind || strcmp(x->problem.op->name, t->problem->op->name) || !is_kernel(x, v)) continue;
     const double d = distance(&x->problem, t->problem), share = 1 / (1 + d * d);
@@ -54,7 +59,16 @@ double mlaf_tuner_corrected(tuner *t, const mlaf_variant *v) {
     else far += share * x->beside, far_shares += share;
   }
   t->taught = t->taught || near_shares > 0 || far_shares > 0;
-  return v->model_ns * exp(near_shares > 0 ? near / near_shares : far_shares > 0 ? far / far_shares : 0);
+  return near_shares > 0 ? near / near_shares : far_shares > 0 ? far / far_shares : 0;
+}
+
+double mlaf_tuner_corrected(tuner *t, const mlaf_variant *v) {
+  mlaf_learned *l = t->env->learned;
+  if (!l) return v->model_ns;
+  pthread_mutex_lock(&l->lock);
+  const double off = log_off(l, t, v);
+  pthread_mutex_unlock(&l->lock);
+  return v->model_ns * exp(off);
 }
 
 static lesson *append(mlaf_learned *l) {
@@ -74,8 +88,10 @@ static void set_beside(lesson *list, size_t n) {
 /* Without memory the next problem starts from the model. */
 void mlaf_tuner_learn(const tuner *t) {
   mlaf_learned *l = t->env->learned;
-  const size_t first = l ? l->n : 0;
-  for (size_t i = 0; l && i < t->n_own; i++) {
+  if (!l) return;
+  pthread_mutex_lock(&l->lock);
+  const size_t first = l->n;
+  for (size_t i = 0; i < t->n_own; i++) {
     const tune_candidate *c = &t->list[i];
     const mlaf_variant *v = c->variant;
     if (!t->counted[i] || c->state != TUNE_DONE || c->item.sample.outcome != MLAF_OUT_OK || v->model_ns <= 0) continue;
@@ -85,5 +101,6 @@ void mlaf_tuner_learn(const tuner *t) {
     snprintf(x->kernel, sizeof x->kernel, "%.*s", (int)kernel_part(v->name), v->name);
     snprintf(x->template_name, sizeof x->template_name, "%s", v->kernels[0].template_name);
   }
-  if (l) set_beside(l->list + first, l->n - first);
+  set_beside(l->list + first, l->n - first);
+  pthread_mutex_unlock(&l->lock);
 }

@@ -1,4 +1,4 @@
-/* Two tuners never time on one device at once: contended times would be remembered as true ones. */
+/* A tuner that times has its device alone: contended times would be remembered as true ones. Tuners that verify share it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -8,7 +8,7 @@
 
 #include "tune/tune.h"
 
-enum { POLL_MS = 20 };
+enum { POLL_MS = 2 }; /* less than a tuner leaves between two candidates, so that another one gets its turn */
 static const double announce_after_s = 2;
 
 /* The lock file is in /tmp, not in a per-user place: the other tuner may be another user's. Named after this very device: each of
@@ -25,8 +25,8 @@ static int open_lock_file(const mlaf_device_info *dev, char *path, size_t size) 
   return fd;
 }
 
-mlaf_status mlaf_tuner_lock(const mlaf_device *dev, const mlaf_log *log, const atomic_bool *cancel,
-                            double deadline, int *fd, mlaf_err *err) {
+static mlaf_status take(int how, const mlaf_device *dev, const mlaf_log *log, const atomic_bool *cancel, double deadline, int *fd,
+                        mlaf_err *err) {
   char path[64];
   *fd = -1;
   if (mlaf_ops(dev)->features & MLAF_DEVICE_MODELLED) return MLAF_OK; /* nothing disturbs a model */
@@ -38,7 +38,7 @@ mlaf_status mlaf_tuner_lock(const mlaf_device *dev, const mlaf_log *log, const a
     return MLAF_OK;
   }
   bool announced = false;
-  for (double start = mlaf_now(); flock(lock, LOCK_EX | LOCK_NB) != 0;) {
+  for (double start = mlaf_now(); flock(lock, how | LOCK_NB) != 0;) {
     mlaf_status stop = cancel && atomic_load(cancel)       ? MLAF_E_CANCELLED
                        : deadline && mlaf_now() > deadline ? MLAF_E_TIMEOUT
                                                            : MLAF_OK;
@@ -60,6 +60,16 @@ mlaf_status mlaf_tuner_lock(const mlaf_device *dev, const mlaf_log *log, const a
   }
   *fd = lock;
   return MLAF_OK;
+}
+
+mlaf_status mlaf_tuner_lock(const mlaf_device *dev, const mlaf_log *log, const atomic_bool *cancel, double deadline, int *fd,
+                            mlaf_err *err) {
+  return take(LOCK_EX, dev, log, cancel, deadline, fd, err);
+}
+
+mlaf_status mlaf_tuner_share(const mlaf_device *dev, const mlaf_log *log, const atomic_bool *cancel, double deadline, int *fd,
+                             mlaf_err *err) {
+  return take(LOCK_SH, dev, log, cancel, deadline, fd, err);
 }
 
 void mlaf_tuner_unlock(int fd) {

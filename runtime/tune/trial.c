@@ -169,7 +169,9 @@ static mlaf_status not_timed(tune_candidate *c, const mlaf_err *why) {
   return MLAF_OK;
 }
 
-/* Only the timing itself holds the device lock: two tuners may verify side by side. */
+/* The time limit may run out waiting for the device: that is no failure. */
+static mlaf_status as_stopped(mlaf_status st) { return st == MLAF_E_TIMEOUT ? MLAF_E_CANCELLED : st; }
+
 static mlaf_status time_variant(tuner *t, tune_candidate *c, const mlaf_loaded *l, mlaf_err *err) {
   mlaf_sample *s = &c->item.sample;
   mlaf_time_opts opts = time_opts(t);
@@ -177,8 +179,7 @@ static mlaf_status time_variant(tuner *t, tune_candidate *c, const mlaf_loaded *
   int lock = -1;
   mlaf_tuner_report(t, "timing", c);
   mlaf_status status = mlaf_tuner_lock(t->env->device, t->env->log, t->opts.cancel, t->deadline, &lock, err);
-  if (status != MLAF_OK)
-    return status == MLAF_E_TIMEOUT ? MLAF_E_CANCELLED : status; /* the time limit ran out waiting */
+  if (status != MLAF_OK) return as_stopped(status);
   status = time_steadily(t, l, &opts, &s->timing, &why);
   mlaf_tuner_unlock(lock);
   if (status == MLAF_E_TIMEOUT && t->modelled) return not_timed(c, &why);
@@ -190,27 +191,48 @@ static mlaf_status time_variant(tuner *t, tune_candidate *c, const mlaf_loaded *
   return MLAF_OK;
 }
 
+/* Takes the device beside other tuners that verify or load, but never beside one that times. */
+static mlaf_status share(const tuner *t, int *lock, mlaf_err *err) {
+  return as_stopped(mlaf_tuner_share(t->env->device, t->env->log, t->opts.cancel, t->deadline, lock, err));
+}
+
+static mlaf_status verify_variant(tuner *t, tune_candidate *c, const mlaf_loaded *l, mlaf_err *why, mlaf_err *err) {
+  mlaf_verify_result verified = {.error = 0};
+  int lock = -1;
+  mlaf_tuner_report(t, "verifying", c);
+  const mlaf_status shared = share(t, &lock, err);
+  if (shared != MLAF_OK) return shared;
+  const mlaf_status status = t->steps->verify(t->suite, l, &verified, why);
+  mlaf_tuner_unlock(lock);
+  c->item.sample.error = verified.error == verified.error && verified.error < 1e30 ? verified.error : 0;
+  c->verified = status == MLAF_OK;
+  if (c->verified) mlaf_tuner_note_verified(t, c);
+  return status == MLAF_OK ? MLAF_OK : failed_on_device(t, c, why, err);
+}
+
 /* Verified with the very split count it will be timed and chosen with. */
 static mlaf_status verify_and_time(tuner *t, tune_candidate *c, mlaf_err *err) {
   mlaf_loaded *loaded = NULL;
-  mlaf_verify_result verified = {.error = 0};
   mlaf_err why = {MLAF_OK, ""};
   mlaf_status status = mlaf_tuner_open(t, c, &loaded, &why);
-  if (status == MLAF_OK && !c->verified) {
-    mlaf_tuner_report(t, "verifying", c);
-    status = t->steps->verify(t->suite, loaded, &verified, &why);
-    c->item.sample.error = verified.error == verified.error && verified.error < 1e30 ? verified.error : 0;
-    c->verified = status == MLAF_OK;
-    if (c->verified) mlaf_tuner_note_verified(t, c);
-  }
-  status = status == MLAF_OK ? time_variant(t, c, loaded, err) : failed_on_device(t, c, &why, err);
+  if (status != MLAF_OK) return failed_on_device(t, c, &why, err);
+  if (!c->verified) status = verify_variant(t, c, loaded, &why, err);
+  if (status == MLAF_OK && c->verified) status = time_variant(t, c, loaded, err);
   if (loaded) t->steps->close(loaded);
+  return status;
+}
+
+mlaf_status mlaf_tuner_make_bench(const tuner *t, const mlaf_bench_opts *opts, mlaf_bench **out, mlaf_err *err) {
+  int lock = -1;
+  mlaf_status status = share(t, &lock, err);
+  if (status == MLAF_OK) status = t->steps->bench(t->env->device, t->problem, opts, out, err);
+  mlaf_tuner_unlock(lock);
   return status;
 }
 
 mlaf_status mlaf_tuner_need_bench(tuner *t, mlaf_err *err) {
   mlaf_bench_opts opts = {.data = {.seed = t->opts.seed, .lengths = t->opts.lengths}};
-  return t->bench ? MLAF_OK : t->steps->bench(t->env->device, t->problem, &opts, &t->bench, err);
+  return t->bench ? MLAF_OK : mlaf_tuner_make_bench(t, &opts, &t->bench, err);
 }
 
 /* Suite and bench are made by the first candidate that needs them: a resumed run with nothing to do allocates neither. */

@@ -52,7 +52,7 @@ void mlaf_verified_free(mlaf_verified *v);
 /* Errors of the model, kernel by kernel, at the problems of one campaign so far: they correct the estimates of the next
  * problems (NULL in the env: nothing is known before the first timing). */
 typedef struct mlaf_learned mlaf_learned;
-mlaf_learned *mlaf_learned_new(void); /* NULL: no memory; a run does without */
+mlaf_learned *mlaf_learned_new(void); /* for runs of several threads, too. NULL: no memory; a run does without */
 void mlaf_learned_free(mlaf_learned *l);
 
 typedef struct mlaf_tuner_env {
@@ -163,4 +163,7 @@ mlaf_status mlaf_tuner_run(const mlaf_tuner_env *env, const mlaf_point *p, const
  * *fd -1: locking is not possible here (a warning was logged) and timing goes on without. */
 mlaf_status mlaf_tuner_lock(const mlaf_device *dev, const mlaf_log *log, const atomic_bool *cancel,
                             double deadline, int *fd, mlaf_err *err);
+/* For work that is not timed: several may share a device, while none has it by mlaf_tuner_lock. */
+mlaf_status mlaf_tuner_share(const mlaf_device *dev, const mlaf_log *log, const atomic_bool *cancel,
+                             double deadline, int *fd, mlaf_err *err);
 void mlaf_tuner_unlock(int fd);

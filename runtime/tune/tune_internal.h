@@ -143,6 +143,8 @@ mlaf_status mlaf_tuner_open(tuner *t, const tune_candidate *c, mlaf_loaded **out
 void mlaf_tuner_class_timing(tune_candidate *c, const mlaf_time_opts *opts);
 /* The buffers timings run on, made once. */
 mlaf_status mlaf_tuner_need_bench(tuner *t, mlaf_err *err);
+/* Others, with other data. Filling them disturbs no other tuner's timing. */
+mlaf_status mlaf_tuner_make_bench(const tuner *t, const mlaf_bench_opts *opts, mlaf_bench **out, mlaf_err *err);
 
 /* --- verified.c --- */
 /* Was this very code verified with this knob in the campaign? Then *error is what it showed. */

@@ -291,7 +291,7 @@ TEST(shipped_choices_are_taken) {
 
 static void shipped_choices_are_taken_for_nvidia(void **state) {
   need_compiler("sm_90a");
-  shipped_choice_of("sm_90a", "mla_decode:h16,r512,p64,q1,bf16,page64,b128,s4096", "b128,s4096\tchoice\texact\timported\t");
+  shipped_choice_of("sm_90a", "mla_decode:h128,r512,p64,q1,bf16,page64,b1,s1024", "b1,s1024\tchoice\texact\timported\t");
 }
 
 TEST(targets_without_kernels_say_what_is_missing) {

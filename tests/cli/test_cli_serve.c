@@ -20,6 +20,11 @@ static int64_t samples_in(const char *path) {
 
 /* --- what there is --- */
 
+static double number(const cJSON *o, const char *name) {
+  const cJSON *x = cJSON_GetObjectItem(o, name);
+  return cJSON_IsNumber(x) ? x->valuedouble : -1;
+}
+
 static void expect_line(const cli_dir *d, const char *model, const char *tp, const char *sizes, const char *line) {
   RAN(d, 0, PRINTS(line), "tune", "--model", model, "--tp", tp, "--serve", sizes, "--device", "emu:gfx942", "--dry-run");
 }
@@ -84,6 +89,53 @@ TEST(refuses) {
   release(&r);
 }
 
+/* Ends where nothing can be recorded, contexts that are open already included. */
+TEST_OF(refuses_a_database_that_does_not_open, const cli_dir *d) {
+  setenv("MLAF_DB", "/proc/no.db", 1);
+  cli_result r = RUN(d, SERVE, "batch=1,ctx=64", "--out", d->dir);
+  setenv("MLAF_DB", d->db, 1);
+  assert_exit(r, 3);
+  assert_has(r.err, "cannot be opened or created");
+  release(&r);
+}
+
+/* A GPU that does not open hides none of the others; kernels are compiled once, however many GPUs wait for them. */
+TEST_OF(all_gpus_that_open, const cli_dir *d) {
+  char fake[PATH_MAX];
+  snprintf(fake, sizeof fake, "%s/fakecuda/libfakecuda.so", getenv("MLAF_BUILD_DIR"));
+  setenv("MLAF_CUDA_LIBRARY", fake, 1);
+  setenv("MLAF_HIP_LIBRARY", "/nonexistent/hip", 1);
+  static const struct {
+    const char *devices, *fail, *out, *err;
+  } list[] = {{"4", NULL, "on 4 x Fake Hopper: at most ", ""},
+              {"4", "cuDevicePrimaryCtxRetain:2:46", "on 3 x Fake Hopper: at most ", "left out: cuda:1 does not open: "},
+              {"4", "cuDevicePrimaryCtxRetain:1:46", "on 3 x Fake Hopper: at most ", "left out: cuda:0 does not open: "}};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    setenv("FAKECUDA_DEVICES", list[i].devices, 1);
+    if (list[i].fail) setenv("FAKECUDA_FAIL", list[i].fail, 1);
+    cli_result r = RUN(d, "tune", "--model", "minicpm3-4b", "--tp", "40", "--serve", "batch=1,ctx=64", "--device", "auto",
+                       "--no-library", "--dry-run");
+    unsetenv("FAKECUDA_FAIL");
+    assert_exit(r, 0);
+    assert_has(r.out, list[i].out);
+    assert_has(r.err, list[i].err);
+    release(&r);
+  }
+  double seconds[2];
+  for (int i = 0; i < 2; i++) {
+    setenv("FAKECUDA_DEVICES", i ? "4" : "1", 1);
+    cli_result r = RUN(d, "tune", "--model", "minicpm3-4b", "--tp", "40", "--serve", "batch=1,ctx=64", "--no-library",
+                       "--dry-run", "--json", "--jobs", "1");
+    assert_exit(r, 0);
+    cJSON *o = cJSON_Parse(r.out);
+    seconds[i] = number(o, "seconds");
+    cJSON_Delete(o);
+    release(&r);
+  }
+  assert_true(seconds[1] < seconds[0] && seconds[1] > 0.5 * seconds[0]); /* one compiler's time is most of it */
+  unsetenv("FAKECUDA_DEVICES"), unsetenv("MLAF_CUDA_LIBRARY"), unsetenv("MLAF_HIP_LIBRARY");
+}
+
 TEST(several_problem_strings) {
   cli_result r = RUN(*state, "tune", "mla_v_out:h1,r256,v64,bf16,t1", "mla_decode:h5,r64,p32,q1,bf16,page16,b1,s64",
                      "mla_v_out:h1,r256,v64,bf16,t1", "--device", "emu:gfx942", "--dry-run", "--json");
@@ -106,11 +158,6 @@ typedef struct totals {
   int problems, layers, soaked, ragged;
   double finished, items, resumed;
 } totals;
-
-static double number(const cJSON *o, const char *name) {
-  const cJSON *x = cJSON_GetObjectItem(o, name);
-  return cJSON_IsNumber(x) ? x->valuedouble : -1;
-}
 
 static void count(void *user, const char *schema, const cJSON *o) {
   totals *t = user;
@@ -164,8 +211,29 @@ TEST_OF(killed_and_taken_up_again, cli_dir *d) {
   assert_exit(r, 0);
   assert_has(r.out, "12 problems and 2 layers on 2 x AMD Instinct MI300X (emulated): at most 0 candidates");
   assert_has(r.out, "14 of 14 finished: 12 problems with a choice, 2 layers, 24 candidates");
+  assert_has(r.out, "2 layers: 1.000x (geometric mean), 1.00x at worst; 2 are the fastest"); /* others are as fast */
   assert_int_equal(samples_in(d->db), all);
   release(&r);
+}
+
+/* Stopped by a signal: what is finished is on the page and in the text, and the exit code says that it is not all. */
+TEST_OF(stopped_by_a_signal, cli_dir *d) {
+  char out[100];
+  need_compiler("gfx942");
+  snprintf(out, sizeof out, "%s/stopped", d->dir);
+  const char *const args[] = {SERVE, "batch=1,2,ctx=64", "--out", out, NULL};
+  const pid_t child = start(d, args, NULL);
+  for (int i = 0; i < 1200 && samples_in(d->db) < 4; i++) nanosleep(&(struct timespec){0, 50000000}, NULL);
+  kill(child, SIGINT);
+  cli_result r = finish(d, child);
+  assert_exit(r, 1);
+  assert_has(r.err, "the same command goes on from there");
+  assert_has(r.out, " finished: ");
+  release(&r);
+  char *text = read_in(out, "amd-instinct-mi300x-emulated.tsv"), *page = read_in(out, "amd-instinct-mi300x-emulated.html");
+  assert_has(text, "# mlaforge tuning text 3\n");
+  assert_has(page, "</html>");
+  free(text), free(page);
 }
 
 TESTS_EACH(cli_dir_setup, cli_dir_teardown)

@@ -34,6 +34,8 @@ typedef struct fake {
   const char *timing; /* the timings' detail, or NULL */
   double give_up_ns, limit_s, deadline; /* what the last timing was told */
   char log[FAKE_LOG]; /* "v:k0/s1 t:k0/s1 ..." */
+  bool watches;       /* the device's lock is looked at: */
+  int alone, shared;  /* timings that had the device alone, verifications that others may share */
 } fake;
 
 struct mlaf_loaded {
@@ -163,11 +165,21 @@ static void note(fake *f, char what, const mlaf_loaded *l) {
   snprintf(f->log + n, sizeof f->log - n, "%c:k%d/s%u ", what, l->kernel, l->splits);
 }
 
+/* True if another tuner could get the device now. */
+typedef mlaf_status fake_take(const mlaf_device *, const mlaf_log *, const atomic_bool *, double, int *, mlaf_err *);
+static bool fake_gets(const fake *f, fake_take *take) {
+  int lock = -1;
+  const mlaf_status st = take((const mlaf_device *)f, NULL, NULL, mlaf_now() + 0.01, &lock, NULL);
+  mlaf_tuner_unlock(lock);
+  return st == MLAF_OK;
+}
+
 static mlaf_status fake_verify(const mlaf_suite *s, const mlaf_loaded *l, mlaf_verify_result *out, mlaf_err *err) {
   fake *f = l->f;
   const fake_kernel *k = &f->k[l->kernel];
   note(f, 'v', l);
   f->verifies++;
+  f->shared += f->watches && fake_gets(f, mlaf_tuner_share) && !fake_gets(f, mlaf_tuner_lock);
   *out = (mlaf_verify_result){.error = 1.7e-3, .cases = 3};
   if (k->verify == MLAF_OK) return MLAF_OK;
   f->dead = f->dead || k->kills_device;
@@ -188,6 +200,7 @@ static mlaf_status fake_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_tim
   const fake_kernel *k = &f->k[l->kernel];
   note(f, 't', l);
   f->timings++;
+  f->alone += f->watches && !fake_gets(f, mlaf_tuner_share);
   f->give_up_ns = opts->give_up_ns, f->limit_s = opts->limit_s, f->deadline = opts->deadline;
   nanosleep(&(struct timespec){0, f->timing_ms * 1000000L}, NULL);
   if (f->cancel_after && f->timings == f->cancel_after) atomic_store(&f->cancel, true);

@@ -452,4 +452,16 @@ TEST(two_tuners_do_not_time_together) {
   free(f);
 }
 
+/* A verification beside another tuner's timing would spoil it: it waits for that, but not for other verifications. */
+TEST(verifies_beside_verifications_alone) {
+  fake *f = fake_new(2, 1);
+  f->watches = true;
+  mlaf_tuner_result r = tune_ok(f, NULL, (mlaf_tuner_opts){0});
+  assert_true(f->verifies && f->timings);
+  assert_int_equal(f->shared, f->verifies);
+  assert_int_equal(f->alone, f->timings);
+  mlaf_tuner_result_clear(&r);
+  free(f);
+}
+
 TESTS_EACH(db_dir_setup, db_dir_teardown)

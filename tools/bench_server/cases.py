@@ -130,7 +130,7 @@ def pages(seed):
 
 
 def tuned(path, pool_bytes, count=24):
-    """Shapes of a tuning text that a peer of rank 512, rope 64 and page 64 has, too; every n-th of them."""
+    """Shapes of a text of problems that a peer of rank 512, rope 64 and page 64 has, too; every n-th of them."""
     pattern = re.compile(r"mla_decode:h(\d+),r512,p64,q(\d+),(?:causal,)?bf16,page64,b(\d+),s(\d+)$")
     found = []
     with open(path, encoding="utf-8") as lines:
@@ -153,7 +153,7 @@ def tuned(path, pool_bytes, count=24):
 def build(names, seed, pool_bytes, root):
     """Cases of the sets named, in that order."""
     makers = {"ragged": lambda: ragged(seed), "offgrid": lambda: off_grid(seed, pool_bytes), "pages": lambda: pages(seed),
-              "equal": lambda: tuned(os.path.join(root, "tuning", "nvidia-h200.tsv"), pool_bytes)}
+              "equal": lambda: tuned(os.path.join(root, "tuning", "peer-sets.tsv"), pool_bytes)}
     return [case for name in names if name in makers for case in makers[name]()]
 
 
