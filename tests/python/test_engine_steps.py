@@ -1,4 +1,6 @@
 """An engine's step as calls of layers, and transformers' paged cache as such a step, without an engine."""
+import contextlib
+import gc
 import importlib.util
 import math
 import sys
@@ -8,7 +10,7 @@ import unittest
 
 try:
     import torch
-    from mlaforge.engines import layers, steps
+    from mlaforge.engines import graphs, layers, steps
 except ImportError:
     torch = None
 
@@ -201,6 +203,55 @@ class ManyLayers(unittest.TestCase):
         self.of.now.step = steps.Step([call])
         self.assertEqual(self.of.run("second", torch.ones(1, 3, 2), None).tolist(), [[[2.0] * 2] * 3])
         self.assertEqual(self.of.calls, {"decode": 0, "prefill": 1})
+
+
+@unittest.skipIf(torch is None, "PyTorch is not installed")
+class Recording(unittest.TestCase):
+    """A recording, with a stand-in for CUDA's."""
+
+    def setUp(self):
+        self.recording = False
+
+        @contextlib.contextmanager
+        def graph(made, **how):
+            self.recording = True
+            try:
+                yield
+            finally:
+                self.recording = False
+        cuda = types.SimpleNamespace(CUDAGraph=lambda: types.SimpleNamespace(replay="replay"), graph=graph)
+        before, graphs.torch.cuda = graphs.torch.cuda, cuda
+        self.addCleanup(setattr, graphs.torch, "cuda", before)
+
+    def test_garbage_waits_for_its_end(self):
+        """As a graph that nobody holds any more, whose end would end the recording."""
+        ended, test = [], self
+
+        class Held:
+            def __init__(self):
+                self.itself = self
+
+            def __del__(self):
+                ended.append(test.recording)
+
+        def run():
+            some = []
+            for _ in range(20000):  # enough for a collection of the youngest objects
+                some.append([some])
+            return len(some)
+        gc.collect()
+        Held()
+        self.assertEqual((graphs.record(run), gc.isenabled()), (("replay", 20000), True))
+        gc.collect()
+        self.assertEqual(ended, [False])  # whether it was recording when the object ended
+
+    def test_a_recording_that_fails_leaves_the_collector(self):
+        for before in (True, False):
+            (gc.enable if before else gc.disable)()
+            with self.assertRaisesRegex(RuntimeError, "no"):
+                graphs.record(lambda: (_ for _ in ()).throw(RuntimeError("no")))
+            self.assertEqual(gc.isenabled(), before)
+        gc.enable()
 
 
 class Cache(types.SimpleNamespace):

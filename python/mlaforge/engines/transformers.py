@@ -138,7 +138,7 @@ def unpatch(model):
         del module.forward
     del model.init_continuous_batching
     if runner.graphs is not None:
-        del model.forward
+        runner.graphs.end(model)
     model.set_attn_implementation(runner.before[0])
     model.generation_config.disable_compile = runner.before[1]
     return model
