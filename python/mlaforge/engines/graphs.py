@@ -1,4 +1,5 @@
 """Decode steps of a causal model as CUDA graphs, over a cache whose layers have rows of requests side by side. Nothing of an engine is in here."""
+import contextlib
 import functools
 import gc
 import threading
@@ -14,17 +15,27 @@ from mlaforge.engines import refuse
 from mlaforge.engines.steps import recorded
 
 
+ONE = threading.Lock()
+
+
+@contextlib.contextmanager
+def recording():
+    """One recording at a time, in which no garbage is collected: a CUDA graph that ends with it ends the recording of that thread."""
+    with ONE:
+        collected = gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if collected:
+                gc.enable()
+
+
 def record(run):
-    """(a function that repeats on the device what `run` did, what `run` returned). Nothing runs yet. No garbage is collected meanwhile: a graph that ends with
-    it, or memory of the device, would end the recording."""
-    graph, collected = torch.cuda.CUDAGraph(), gc.isenabled()
-    gc.disable()
-    try:
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-            made = run()
-    finally:
-        if collected:
-            gc.enable()
+    """(a function that repeats on the device what `run` did, what `run` returned). Nothing runs yet."""
+    graph = torch.cuda.CUDAGraph()
+    with recording(), torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        made = run()
     return graph.replay, made
 
 
@@ -34,14 +45,9 @@ class Graphs:
 
     def __init__(self, model, layers):
         self.plain, self.layers = model.forward, layers
-        self.key = self.replay = self.made = None
+        self.key = self.replay = None
         self.lock = threading.Lock()  # threads that generate by turns get their own text, by plain steps
         model.forward = functools.update_wrapper(functools.partial(self.forward), self.plain)  # generate() reads its signature
-
-    def end(self, model):
-        """Gives the model its own forward back, and lets the recorded step go."""
-        del model.forward
-        self.key = self.replay = self.made = None
 
     def forward(self, input_ids=None, past_key_values=None, attention_mask=None, position_ids=None, **named):
         step = input_ids, past_key_values, attention_mask, position_ids, named

@@ -30,13 +30,10 @@ class Layers:
 
     def make(self, batch):
         """Layers for so many requests, in place of those that take fewer. Those are closed when no thread's forward has them any more."""
-        with self.lock:
-            if self.layers and batch <= self.options["batch"]:  # another thread made them
-                return
-            self.options["batch"] = 1 << (batch - 1).bit_length()
-            self.void()
-            self.layers = self.now.layers = self.now.step = None  # closed before new ones take memory
-            self.layers = {module: mlaforge.Layer(**of, **self.options) for module, of in self.made_of.items()}
+        self.options["batch"] = 1 << (batch - 1).bit_length()
+        self.void()
+        self.layers = self.now.layers = self.now.step = None  # closed before new ones take memory
+        self.layers = {module: mlaforge.Layer(**of, **self.options) for module, of in self.made_of.items()}
 
     def void(self):
         """Waits for the device, and forgets recorded steps: they hold addresses of layers."""
@@ -53,9 +50,9 @@ class Layers:
 
     def begin(self, batch):
         """The first layer of a thread's forward, which has so many requests."""
-        if batch > self.options["batch"] or not self.layers:
-            self.make(batch)
         with self.lock:
+            if batch > self.options["batch"] or not self.layers:
+                self.make(batch)
             layers = self.layers
         if self.now.layers is not layers:
             if self.now.layers:

@@ -138,7 +138,8 @@ def unpatch(model):
         del module.forward
     del model.init_continuous_batching
     if runner.graphs is not None:
-        runner.graphs.end(model)
+        del model.forward
+        runner.graphs.key = runner.graphs.replay = None  # now, not when garbage is collected: that would end a recording of whoever makes one
     model.set_attn_implementation(runner.before[0])
     model.generation_config.disable_compile = runner.before[1]
     return model

@@ -16,6 +16,7 @@ import torch
 from transformers import ContinuousBatchingConfig
 
 from mlaforge.engines import refuse
+from mlaforge.engines.graphs import recording
 from mlaforge.engines.steps import Step, Table, calls, recorded
 
 NO_MASK = "paged|mlaforge-flash"  # a name of an attention implementation that transformers makes no mask for, and leaves as it is
@@ -134,5 +135,7 @@ class Batching:
         for one in [pair.device_io for pair in io.io_pairs] if hasattr(io, "io_pairs") else [io]:
             one._get_graph_key = functools.partial(blocks.key, one)
             self.runner.recorded.add(one)
-        made.model_runner.warmup = lambda model: None  # which graphs there are depends on lengths: each is made when it is first wanted
+        runner = made.model_runner  # the class's own method: a processor that is kept comes again
+        runner._capture_graph = recording()(functools.partial(type(runner)._capture_graph, runner))
+        runner.warmup = lambda model: None  # which graphs there are depends on lengths: each is made when it is first wanted
         return made
