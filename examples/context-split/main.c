@@ -8,6 +8,7 @@
 #include <math.h>
 #include <mlaforge/mla_merge_parts.h>
 #include <mlaforge/mlaforge.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -21,7 +22,6 @@ static const double O_BOUND = 6e-3, LSE_BOUND = 2e-3; /* relative, of roundings 
 static int tokens = 1 << 20, ranks = 2, interleave = 1, q_len = 1, heads = 16;
 static const char *transport = "nccl", *device;
 static nccl lib;
-static void *comms[RANKS_MOST];
 
 /* A device's tokens, with what decode needs. */
 typedef struct shard {
@@ -36,6 +36,7 @@ typedef struct member {
   mlaf_plan *merge;
   mlaf_merge_parts_args merge_args;
   char *blocks;
+  void *comm;
 } member;
 
 static void fail(mlaf_ctx *ctx, const char *what) {
@@ -96,29 +97,35 @@ static void *make_cache(mlaf_ctx *ctx, const mlaf_context_split *s, const uint16
   return p;
 }
 
-/* whole: one request of q_len tokens under the plan's own causal mask; else each is a request with a length of its own. */
+/* whole: one request of q_len tokens under the plan's own causal mask; else each is a request with a length of its own. Tables
+ * are lists of pages (kv_indptr, kv_indices): a block table would be made into them by one more kernel in each launch. */
 static shard make_shard(mlaf_ctx *ctx, const mlaf_context_split *s, const uint16_t *all, void *q, int whole) {
   const int32_t n = (int32_t)mlaf_context_shard_length(s, tokens), pages = n ? (n + PAGE - 1) / PAGE : 1;
   const int batch = whole ? 1 : q_len;
-  int32_t lengths[QUERIES_MOST] = {tokens}, *table = malloc((size_t)batch * (size_t)pages * sizeof *table);
+  int32_t lengths[QUERIES_MOST] = {tokens}, begins[QUERIES_MOST + 1] = {0}, queries[QUERIES_MOST + 1] = {0};
+  int32_t *indices = malloc((size_t)batch * (size_t)pages * sizeof *indices);
   shard out = {.ctx = ctx, .args = MLAF_MLA_DECODE_ARGS_INIT};
-  if (!table) fprintf(stderr, "no host memory\n"), exit(1);
+  if (!indices) fprintf(stderr, "no host memory\n"), exit(1);
   if (!whole) mlaf_context_shard_lengths(s, &tokens, 1, q_len, 1, lengths);
-  for (int i = 0; i < batch * pages; i++) table[i] = pages - 1 - i % pages;
+  for (int b = 0; b < batch; b++) {
+    const int32_t mine = (lengths[b] + PAGE - 1) / PAGE;
+    for (int32_t i = 0; i < mine; i++) indices[begins[b] + i] = pages - 1 - i;
+    begins[b + 1] = begins[b] + mine, queries[b + 1] = q_len / batch * (b + 1);
+    lengths[b] -= mine ? (mine - 1) * PAGE : 0; /* tokens of its last page */
+  }
 
   mlaf_mla_decode_problem problem = MLAF_MLA_DECODE_PROBLEM_INIT;
-  mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
   problem.heads = heads, problem.page_size = PAGE, problem.batch = batch, problem.ctx = n ? n : 1;
   problem.q_len = whole ? q_len : 1, problem.causal = problem.q_len > 1;
-  opts.flags = MLAF_PLAN_TABLES;
-  if (mlaf_mla_decode_plan_get(ctx, &problem, &opts, &out.decode)) fail(ctx, "mla_decode");
+  if (mlaf_mla_decode_plan_get(ctx, &problem, NULL, &out.decode)) fail(ctx, "mla_decode");
 
   out.args.batch = batch, out.args.total_q = q_len, out.args.q = q, out.args.scale = SCALE;
   out.args.ckv = make_cache(ctx, s, all, pages), out.args.num_pages = pages;
-  out.args.block_table = to_device(ctx, table, (size_t)batch * (size_t)pages * sizeof *table);
-  out.args.block_table_stride = out.args.block_table_width = pages;
-  out.args.seq_lens = to_device(ctx, lengths, (size_t)batch * sizeof *lengths);
-  free(table);
+  out.args.qo_indptr = to_device(ctx, queries, sizeof queries);
+  out.args.kv_indptr = to_device(ctx, begins, sizeof begins);
+  out.args.kv_indices = to_device(ctx, indices, (size_t)batch * (size_t)pages * sizeof *indices);
+  out.args.kv_last_page_lens = to_device(ctx, lengths, sizeof lengths);
+  free(indices);
   return out;
 }
 
@@ -148,49 +155,85 @@ static void merge(const member *m) {
   if (mlaf_merge_parts_execute(m->merge, &m->merge_args, NULL)) fail(m->own.ctx, "mlaf_merge_parts_execute");
 }
 
-/* Every rank's block goes to all others. */
-static void exchange(member *all) {
-  int st = lib.group_start();
-  for (int r = 0; r < ranks && !st; r++)
-    st = lib.all_gather(all[r].own.args.o, all[r].blocks, block_bytes(), NCCL_BYTE, comms[r], NULL);
-  if (st || (st = lib.group_end())) fprintf(stderr, "ncclAllGather: %s\n", lib.error(st)), exit(1);
+/* The rank's block goes to all others, theirs come here. */
+static void exchange(member *m) {
+  const int st = lib.all_gather(m->own.args.o, m->blocks, block_bytes(), NCCL_BYTE, m->comm, NULL);
+  if (st) fprintf(stderr, "ncclAllGather: %s\n", lib.error(st)), exit(1);
 }
 
 static int one_device(void) { return !strcmp(transport, "none"); }
 
-static void step(member *all) {
-  for (int r = 0; r < ranks; r++) decode(&all[r].own);
-  if (!one_device()) exchange(all);
-  for (int r = 0; r < (one_device() ? 1 : ranks); r++) merge(&all[r]);
-}
-
 /* --- times and errors --- */
 
-static void wait_for(member *all) {
-  for (int r = 0; r < ranks; r++)
-    if (mlaf_sync(all[r].own.ctx, NULL)) fail(all[r].own.ctx, "mlaf_sync");
+static void wait_for(const shard *s) {
+  if (mlaf_sync(s->ctx, NULL)) fail(s->ctx, "mlaf_sync");
 }
 
-typedef enum timed { STEP, EXCHANGE, MERGE, SHARD } timed; /* SHARD + r: rank r's */
-
-static void run(member *all, const shard *whole, int what) {
-  if (whole) decode(whole);
-  else if (what == STEP) step(all);
-  else if (what == EXCHANGE) exchange(all);
-  else if (what == MERGE) merge(&all[0]);
-  else decode(&all[what - SHARD].own);
+static double now_us(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* Microseconds of one of `n` launches in a row, the first few not counted. */
-static double time_of(member *all, const shard *whole, int what, int n) {
-  struct timespec from = {0}, to;
-  for (int i = -3; i < n; i++) {
-    if (i == 0) wait_for(all), clock_gettime(CLOCK_MONOTONIC, &from);
-    run(all, whole, what);
+enum { ROUNDS = 8, IN_A_ROW = 20 }; /* the first round is not counted */
+
+/* Work of a rank's thread: `rounds` times, ranks beginning together, `n` steps in a row. */
+typedef struct work {
+  member *m;
+  const shard *whole; /* decoded in place of the rank's own, or NULL */
+  int decode, exchange, merge, rounds, n;
+  double from[ROUNDS], to[ROUNDS];
+} work;
+
+static pthread_barrier_t ready;
+
+static void *do_work(void *arg) {
+  work *w = arg;
+  for (int k = 0; k < w->rounds; k++) {
+    pthread_barrier_wait(&ready);
+    w->from[k] = now_us();
+    for (int i = 0; i < w->n; i++) {
+      if (w->decode) decode(w->whole ? w->whole : &w->m->own);
+      if (w->exchange) exchange(w->m);
+      if (w->merge) merge(w->m);
+    }
+    wait_for(&w->m->own);
+    w->to[k] = now_us();
   }
-  wait_for(all);
-  clock_gettime(CLOCK_MONOTONIC, &to);
-  return ((double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) / 1e3) / n;
+  return NULL;
+}
+
+static int by_size(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Microseconds of a step of `kind` on the first `count` ranks, each in a thread of its own, as ranks of an engine are processes:
+ * the median of rounds. */
+static double run(member *all, int count, work kind) {
+  pthread_t threads[RANKS_MOST];
+  work works[RANKS_MOST];
+  double took[ROUNDS];
+  pthread_barrier_init(&ready, NULL, (unsigned)count);
+  for (int r = 0; r < count; r++) {
+    works[r] = kind, works[r].m = &all[r];
+    if (pthread_create(&threads[r], NULL, do_work, &works[r])) fprintf(stderr, "no thread\n"), exit(1);
+  }
+  for (int r = 0; r < count; r++) pthread_join(threads[r], NULL);
+  pthread_barrier_destroy(&ready);
+  for (int k = 0; k < kind.rounds; k++) {
+    double from = works[0].from[k], to = works[0].to[k];
+    for (int r = 1; r < count; r++) from = fmin(from, works[r].from[k]), to = fmax(to, works[r].to[k]);
+    took[k] = (to - from) / kind.n;
+  }
+  const int counted = kind.rounds - 1;
+  qsort(took + 1, (size_t)counted, sizeof *took, by_size);
+  return counted ? took[1 + counted / 2] : took[0];
+}
+
+static double time_of(member *all, int count, work kind) {
+  kind.rounds = ROUNDS, kind.n = IN_A_ROW;
+  return run(all, count, kind);
 }
 
 static double wide(uint16_t bits) {
@@ -226,17 +269,19 @@ static int differs(const shard *whole, const member *m, int rank) {
   return bad;
 }
 
-static void report(member *all, const shard *whole, int n) {
-  const double one = time_of(all, whole, 0, n);
+static void report(member *all, const shard *whole) {
+  const double one = time_of(all, 1, (work){.whole = whole, .decode = 1});
   double slowest = 0;
   printf("%-34s %9.1f us\n", "one GPU", one);
-  for (int r = 0; r < ranks; r++) slowest = fmax(slowest, time_of(all, NULL, SHARD + r, n));
+  for (int r = 0; r < ranks; r++) slowest = fmax(slowest, time_of(all + r, 1, (work){.decode = 1}));
   printf("%-34s %9.1f us\n", "slowest shard", slowest);
   if (!one_device())
-    printf("%-34s %9.1f us  (%zu bytes of each rank)\n", "exchange alone", time_of(all, NULL, EXCHANGE, n), block_bytes());
-  const double merging = time_of(all, NULL, MERGE, n);
+    printf("%-34s %9.1f us  (%zu bytes of each rank)\n", "exchange alone", time_of(all, ranks, (work){.exchange = 1}),
+           block_bytes());
+  const double merging = time_of(all, 1, (work){.merge = 1});
   printf("%-34s %9.1f us\n", "merge alone", merging);
-  const double split = one_device() ? slowest + merging : time_of(all, NULL, STEP, n);
+  const work step = {.decode = 1, .exchange = 1, .merge = 1};
+  const double split = one_device() ? slowest + merging : time_of(all, ranks, step);
   const char *what = one_device() ? "slowest shard + merge, no exchange" : "all ranks, exchange and merge";
   printf("%-34s %9.1f us  %.3f of one GPU\n", what, split, split / one);
 }
@@ -283,15 +328,18 @@ int main(int argc, char **argv) {
   const mlaf_context_split nobody = {.ranks = 1, .rank = 0, .interleave = 1};
   shard whole = make_shard(all[0].own.ctx, &nobody, cache, (void *)(uintptr_t)all[0].own.args.q, 1);
   whole.args.o = to_device(whole.ctx, NULL, o_bytes()), whole.args.lse = to_device(whole.ctx, NULL, lse_bytes());
+  void *comms[RANKS_MOST] = {0};
   const int st = one_device() ? 0 : lib.init_all(comms, ranks, devices);
+  for (int r = 0; r < ranks; r++) all[r].comm = comms[r];
   if (st) return fprintf(stderr, "ncclCommInitAll: %s\n", lib.error(st)), 1;
 
   printf("%d tokens over %d ranks, interleave %d, %d query tokens, %d heads, transport %s, %s\n", tokens, ranks, interleave,
          q_len, heads, transport, mlaf_ctx_device_name(whole.ctx));
-  step(all);
-  decode(&whole);
-  wait_for(all);
+  if (one_device())
+    for (int r = 1; r < ranks; r++) decode(&all[r].own);
+  run(all, one_device() ? 1 : ranks, (work){.decode = 1, .exchange = !one_device(), .merge = 1, .rounds = 1, .n = 1});
+  run(all, 1, (work){.whole = &whole, .decode = 1, .rounds = 1, .n = 1});
   for (int r = 0; r < (one_device() ? 1 : ranks); r++) wrong |= differs(&whole, &all[r], r);
-  if (strncmp(mlaf_ctx_device_id(whole.ctx), "emu:", 4)) report(all, &whole, 20); /* the emulator has no times */
+  if (strncmp(mlaf_ctx_device_id(whole.ctx), "emu:", 4)) report(all, &whole); /* the emulator has no times */
   return wrong;
 }

@@ -1,4 +1,4 @@
-/* The five functions of NCCL that the example calls, loaded at run time; RCCL has the same under the same names. */
+/* The three functions of NCCL that the example calls, loaded at run time; RCCL has the same under the same names. */
 #ifndef EXAMPLE_NCCL_H
 #define EXAMPLE_NCCL_H
 
@@ -9,8 +9,6 @@
 typedef struct nccl {
   const char *device; /* "cuda" or "hip": what its devices are called */
   int (*init_all)(void **comms, int n, const int *devices);
-  int (*group_start)(void);
-  int (*group_end)(void);
   int (*all_gather)(const void *from, void *to, size_t count, int type, void *comm, void *stream);
   const char *(*error)(int);
 } nccl;
@@ -31,8 +29,7 @@ static int nccl_open(nccl *n) {
   for (int i = 0; i < 4 && !lib; i++)
     if ((lib = dlopen(names[i][0], RTLD_NOW))) n->device = names[i][1];
   if (!lib) return fprintf(stderr, "neither libnccl.so.2 nor librccl.so.1 is found: set LD_LIBRARY_PATH (%s)\n", dlerror()), 1;
-  return nccl_find(lib, "ncclCommInitAll", &n->init_all) || nccl_find(lib, "ncclGroupStart", &n->group_start) ||
-         nccl_find(lib, "ncclGroupEnd", &n->group_end) || nccl_find(lib, "ncclAllGather", &n->all_gather) ||
+  return nccl_find(lib, "ncclCommInitAll", &n->init_all) || nccl_find(lib, "ncclAllGather", &n->all_gather) ||
          nccl_find(lib, "ncclGetErrorString", &n->error);
 }
 

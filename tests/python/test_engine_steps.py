@@ -1,4 +1,6 @@
 """An engine's step as calls of layers, and transformers' paged cache as such a step, without an engine."""
+import contextlib
+import gc
 import importlib.util
 import math
 import sys
@@ -8,7 +10,7 @@ import unittest
 
 try:
     import torch
-    from mlaforge.engines import steps
+    from mlaforge.engines import graphs, layers, steps
 except ImportError:
     torch = None
 
@@ -109,21 +111,147 @@ class Steps(unittest.TestCase):
                 self.padded(mask, 1)
 
     def test_a_table_is_written_where_blocks_changed(self):
-        table, cpu = steps.Table(), torch.device("cpu")
-        first = table.of([[7], [3, 1]], cpu)
+        table, cpu = steps.Table({}), torch.device("cpu")
+
+        def of(requests):
+            for name, blocks in requests.items():
+                table.lists[name] = list(blocks)
+            return table.of([table.row(name) for name in requests], cpu)
+        first = of({"a": [7], "b": [3, 1]})
         self.assertEqual([first[0, :1].tolist(), first[1].tolist()], [[7], [3, 1]])
-        self.assertEqual(table.of([[7], [3, 1]], cpu).data_ptr(), first.data_ptr())  # nothing is copied
-        for requests in ([[7, 5], [3, 1]], [[7, 5], [3, 2]], [[3, 2]], [[3, 2], [7, 5], [4, 9, 8, 6, 2]], [[1]], [[1], [7, 5], [4, 9]]):
-            made = table.of(requests, cpu)
-            self.assertEqual([row[:len(blocks)].tolist() for row, blocks in zip(made, requests)], requests)
-            self.assertEqual(made.shape, (len(requests), max(map(len, requests))))
+        self.assertEqual(of({"a": [7], "b": [3, 1]}).data_ptr(), first.data_ptr())  # nothing is copied
+        for requests in ({"a": [7, 5], "b": [3, 1]}, {"a": [7, 5], "b": [3, 2]}, {"b": [3, 2]}, {"b": [3, 2], "a": [7, 5], "c": [4, 9, 8, 6, 2]}, {"a": [1]},
+                         {"d": [1], "a": [7, 5], "b": [4, 9]}):
+            made = of(requests)
+            self.assertEqual([row[:len(blocks)].tolist() for row, blocks in zip(made, requests.values())], list(requests.values()))
+            self.assertEqual(made.shape, (len(requests), max(map(len, requests.values()))))
         self.assertEqual([first[0, :1].tolist(), first[1].tolist()], [[7], [3, 1]])  # an earlier step may still read its own
 
     def test_blocks_that_grow_in_place_are_seen(self):
-        table, blocks = steps.Table(), [5]
-        table.of([blocks], torch.device("cpu"))
-        blocks.append(6)
-        self.assertEqual(table.of([blocks], torch.device("cpu")).tolist(), [[5, 6]])
+        table = steps.Table({"a": [5]})
+        self.assertEqual(table.of([table.row("a")], torch.device("cpu")).tolist(), [[5]])
+        table.lists["a"].append(6)
+        self.assertEqual(table.of([table.row("a")], torch.device("cpu")).tolist(), [[5, 6]])
+
+    def test_rows_of_requests_that_left_are_let_go(self):
+        table = steps.Table({"a": [5], "b": [6]})
+        rows = table.row("a"), table.row("b")
+        self.assertIs(table.row("b"), rows[1])
+        del table.lists["a"]
+        table.lists["b"].append(7)
+        table.row("b")
+        self.assertEqual((list(table.rows), rows[0].tolist()), (["b"], [5]))  # a step that was prepared before still has its own
+
+
+@unittest.skipIf(torch is None, "PyTorch is not installed")
+class ManyLayers(unittest.TestCase):
+    """Layers of a model, with stand-ins for mlaforge.Layer that note who made them, and whether they were closed."""
+
+    def setUp(self):
+        self.made = []
+
+        class Made(Layer):
+            def __init__(made, **of):
+                super().__init__()
+                made.of, made.closed = of, False
+                self.made.append(made)
+
+            def close(made):
+                made.closed = True
+        before, layers.mlaforge.Layer = layers.mlaforge.Layer, Made
+        self.addCleanup(setattr, layers.mlaforge, "Layer", before)
+        self.of = layers.Layers({"first": dict(page_size=4, heads=2), "second": dict(page_size=4, heads=3)}, dict(batch=1, prefill_tokens=8, q_lens=(1, 4)))
+
+    def test_more_requests_make_layers_anew_once_for_each_power_of_two(self):
+        first = self.of.begin(1)
+        self.assertEqual((first.of, self.made[1].of["heads"]), (dict(page_size=4, heads=2, batch=1, prefill_tokens=8, q_lens=(1, 4)), 3))
+        for batch, made in ((1, 2), (3, 4), (4, 4), (2, 4), (5, 6)):
+            self.of.begin(batch)
+            self.assertEqual((len(self.made), self.made[-1].of["batch"] >= batch), (made, True), batch)
+        self.of.close()
+        self.assertEqual([made.closed for made in self.made], [False] * 4 + [True] * 2)  # others may still be a thread's: the collector ends them
+        self.assertIsNot(self.of.begin(1), first)  # whoever goes on behind close() gets new ones
+
+    def test_a_thread_s_forward_keeps_its_layers(self):
+        mine, began, grown, ended = self.of.begin(1), threading.Event(), threading.Event(), []
+
+        def other():
+            theirs = self.of.begin(1)
+            began.set()
+            grown.wait(10)
+            ended.append((self.of.now.layers["first"] is theirs, self.of.begin(1) is theirs))
+        thread = threading.Thread(target=other)
+        thread.start()
+        began.wait(10)
+        self.of.begin(6)
+        grown.set()
+        thread.join()
+        self.assertEqual((ended, self.of.now.layers["first"] is mine), ([(True, False)], False))
+
+    def test_recorded_steps_are_forgotten_with_the_layers_that_they_hold(self):
+        holder = type("Inputs", (), {})()
+        holder.graphs = {"a step": 1}
+        self.of.recorded.add(holder)
+        self.of.begin(1)
+        self.assertEqual(holder.graphs, {"a step": 1})
+        self.of.begin(2)
+        self.assertEqual(holder.graphs, {})
+
+    def test_calls_are_counted_by_kind(self):
+        self.of.begin(1)
+        call = steps.Call(Layer(), slice(0, 3), None, None, torch.zeros(1, 1, dtype=torch.int32), schedule="schedule")
+        self.of.now.step = steps.Step([call])
+        self.assertEqual(self.of.run("second", torch.ones(1, 3, 2), None).tolist(), [[[2.0] * 2] * 3])
+        self.assertEqual(self.of.calls, {"decode": 0, "prefill": 1})
+
+
+@unittest.skipIf(torch is None, "PyTorch is not installed")
+class Recording(unittest.TestCase):
+    """A recording, with a stand-in for CUDA's."""
+
+    def setUp(self):
+        self.recording = False
+
+        @contextlib.contextmanager
+        def graph(made, **how):
+            self.recording = True
+            try:
+                yield
+            finally:
+                self.recording = False
+        cuda = types.SimpleNamespace(CUDAGraph=lambda: types.SimpleNamespace(replay="replay"), graph=graph)
+        before, graphs.torch.cuda = graphs.torch.cuda, cuda
+        self.addCleanup(setattr, graphs.torch, "cuda", before)
+
+    def test_garbage_waits_for_its_end(self):
+        """As a graph that nobody holds any more, whose end would end the recording."""
+        ended, test = [], self
+
+        class Held:
+            def __init__(self):
+                self.itself = self
+
+            def __del__(self):
+                ended.append(test.recording)
+
+        def run():
+            some = []
+            for _ in range(20000):  # enough for a collection of the youngest objects
+                some.append([some])
+            return len(some)
+        gc.collect()
+        Held()
+        self.assertEqual((graphs.record(run), gc.isenabled()), (("replay", 20000), True))
+        gc.collect()
+        self.assertEqual(ended, [False])  # whether it was recording when the object ended
+
+    def test_a_recording_that_fails_leaves_the_collector(self):
+        for before in (True, False):
+            (gc.enable if before else gc.disable)()
+            with self.assertRaisesRegex(RuntimeError, "no"):
+                graphs.record(lambda: (_ for _ in ()).throw(RuntimeError("no")))
+            self.assertEqual(gc.isenabled(), before)
+        gc.enable()
 
 
 class Cache(types.SimpleNamespace):
@@ -161,11 +289,13 @@ class PagedCache(unittest.TestCase):
         of.extend("0", 0, 1, None, [[]])  # a batch before this one
         for i, (_, cached, new) in enumerate(requests):
             of.extend(str(i), cached, new, [[]], written)
-        runner = types.SimpleNamespace(options=dict(q_lens=q_lens), most=most)
+        begun = []
+        layers = types.SimpleNamespace(options=dict(q_lens=q_lens), most=most, begin=lambda *sizes: begun.append(sizes) or layer)
         ends = torch.tensor([0, *(c + n for _, c, n in requests)], dtype=torch.int32).cumsum(0, dtype=torch.int32)
-        self.assertEqual(of.most({}), (len(requests), max(c + n for _, c, n in requests)))
         named = dict(write_index=[torch.tensor(written[0] + [32] * padding)], cu_seq_lens_k={"full_attention": torch.cat([ends, ends[-1:].expand(padding)])})
-        return of.step(runner, layer, torch.arange(len(written[0]) + padding)[None], named), layer, written[0]
+        step = of.step(layers, torch.arange(len(written[0]) + padding)[None], named)
+        self.assertEqual(begun, [(len(requests), max(c + n for _, c, n in requests))])
+        return step, layer, written[0]
 
     def test_slots_and_pages_are_of_requests_blocks(self):
         step, layer, slots = self.step([((3, 7), 5, 1), ((2,), 2, 1), ((9, 1, 4), 4, 5)])
@@ -191,14 +321,14 @@ class PagedCache(unittest.TestCase):
         self.assertEqual((of.key(io), of.longest), ((4, 3), 6))
         table, positions, ends = torch.full((1, 4, 3), -1, dtype=torch.int32), torch.zeros(1, 4, dtype=torch.int32), torch.zeros(5, dtype=torch.int32)
         named = dict(block_table=table, write_index=[torch.zeros(4)], cu_seq_lens_k={"full_attention": ends})
-        self.assertEqual(of.most(named), (4, 6))
+        layers, begun = types.SimpleNamespace(begin=lambda *sizes: begun.append(sizes) or layer), []
 
         def numbers(requests):
             table.fill_(-1), positions.zero_(), ends.zero_()
             for i, (name, past) in enumerate(requests):
                 of.fill(name, past, 1, table[:, i])
                 positions[0, i], ends[i + 1:] = past, ends[i] + past + 1
-            call, = of.step(types.SimpleNamespace(), layer, positions, named).calls
+            call, = of.step(layers, positions, named).calls
             self.assertEqual((call.kind, call.named["q_len"], call.named["kv_len"]), ("decode", 1, 6))
             return call.named["block_table"].tolist(), call.named["seq_lens"].tolist(), call.args[1].tolist()
         none = [-1, -1, -1]
@@ -207,7 +337,7 @@ class PagedCache(unittest.TestCase):
         blocks["c"] = [9]
         del blocks["a"]
         self.assertEqual(numbers([("b", 4), ("c", 0)]), ([[2, 5, -1], [9, -1, -1], none, none], [5, 1, 0, 0], [20, 36, -1, -1]))
-        self.assertEqual(set(of.known), {"b", "c"})
+        self.assertEqual((set(of.table.rows), set(begun)), ({"b", "c"}, {(4, 6)}))
 
     def test_tokens_of_the_step_before_are_carried_over(self):
         pair = lambda **positions: types.SimpleNamespace(host_io=types.SimpleNamespace(req_id_to_new_token_position=positions))

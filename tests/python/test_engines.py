@@ -34,7 +34,7 @@ class Versions(unittest.TestCase):
         self.assertEqual(engines.unsupported("no-such-engine"), "mlaforge: no-such-engine is not installed: pip install 'mlaforge[no-such-engine]'")
 
     def test_a_module_says_which_package_it_lacks(self):
-        wanted = {"flashinfer": "torch", "torch_ops": "torch", "jax": "jax", "engines.transformers": "torch", "engines.transformers_cache": "transformers",
+        wanted = {"flashinfer": "torch", "torch_ops": "torch", "jax": "jax", "engines.transformers": "torch", "engines.transformers_cache": "transformers", "engines.layers": "torch", "engines.graphs": "torch",
                   "engines.vllm_attention": "torch", "engines.vllm_cpu": "torch", "engines.vllm_layer": "torch",
                   "engines.sglang_backend": "torch"}
         for name, package in wanted.items():

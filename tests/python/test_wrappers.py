@@ -497,6 +497,13 @@ class Wrappers(unittest.TestCase):
         self.assertRegex(done.stdout, "^MLAF_E_NO_DEVICE .*no GPU.*emu:gfx942.*hip: .*/nonexistent/hip.*cuda: .*/nonexistent/cuda")
         self.assertEqual(done.stderr, "")
 
+    def test_a_context_that_lives_to_the_end_of_a_program_ends_without_a_word(self):
+        """Modules are cleared before it: what close() needs of them is gone by then. A function keeps the script's names alive as far as that."""
+        code = "import mlaforge\nctx = mlaforge.Context(device='emu:gfx942')\nlayers = [ctx]\ndef f():\n    return ctx, layers"
+        for torch in ("", "try:\n    import torch\nexcept ImportError:\n    pass\n"):
+            done = subprocess.run([sys.executable, "-c", torch + code], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr, done.stdout), (0, "", ""), torch)
+
     def test_nothing_but_the_standard_library(self):
         code = "import sys, mlaforge; mlaforge.version(); print([m for m in ('torch', 'numpy') if m in sys.modules])"
         self.assertEqual(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip(), "[]")

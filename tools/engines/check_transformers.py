@@ -10,7 +10,7 @@ import transformers
 
 import mlaforge
 import tiny
-from mlaforge.engines import transformers as ours, transformers_batching, transformers_graphs
+from mlaforge.engines import graphs as recorder, transformers as ours, transformers_batching
 
 PATCH = dict(page_size=16, kv_len=(64, 64), q_lens=(1, 4), prefill_tokens=16, positions=256)
 ROWS = []
@@ -127,6 +127,20 @@ def recorded_batching(stock, judge):
     ours.unpatch(mine)
 
 
+def kept_manager(stock, mine):
+    """A manager that transformers keeps for the next generate_batch ends with the patch: its cache holds latent rows."""
+    ask = transformers.GenerationConfig(max_new_tokens=3, do_sample=False, eos_token_id=-1, pad_token_id=0)
+    once = lambda model: [(x.generated_tokens, str(x.error)) for x in model.generate_batch(
+        [[5, 6, 7, 8]], ask, transformers.ContinuousBatchingConfig(num_blocks=8), persistent_manager=True).values()]
+    first, again = once(mine), once(mine)
+    ours.unpatch(mine)
+    said, wanted = once(mine), once(copy.deepcopy(stock))
+    ours.patch(mine, **PATCH)
+    row("generate_batch: a manager that is kept", first == again == once(mine) and len(first[0][0]) == 3, f"{first[0][0]} three times")
+    row("generate_batch: behind unpatch", said == wanted, f"what stock gives: {len(said)} texts, {said[0][1][:90] if said else ''}")
+    mine.destroy_cached_continuous_batching_manager()
+
+
 def threads(mine):
     """Threads that generate at once get the text that each gets alone, also where one makes layers anew for its requests."""
     ids = torch.randint(1, 90, (4, 1, 12), generator=torch.Generator().manual_seed(4))
@@ -168,7 +182,7 @@ def graphs(stock, judge):
             made.logits.copy_(run().logits)
             replays.append(tokens)
         return replay, made
-    transformers_graphs.record = record
+    recorder.record = record
     random = torch.Generator().manual_seed(8)
     ids, mask = torch.randint(1, 90, (2, 40), generator=random), torch.ones(2, 40, dtype=torch.long)
     mask[0, :25] = 0
@@ -230,6 +244,7 @@ def main():
             refusals(mine, torch.randint(1, 90, (1, 12)))
             refused_patches(stock, torch.randint(1, 90, (1, 12)))
             threads(mine)
+            kept_manager(stock, mine)
             batching(stock, mine, tiny.Judge(exact))
             recorded_batching(stock, tiny.Judge(exact))
             compiled(stock, mine, tiny.Judge(exact))

@@ -116,22 +116,32 @@ def padded(layer, rows, shape, past, mask, positions, most, most_q):
 
 
 class Table:
-    """A block table on the device, of lists of blocks on the host. What changed since the step before is written, and no step waits for the device."""
+    """Block tables of requests whose lists of blocks, by their names, lie on the host. What changed since the step before is written, and no step waits for
+    the device."""
 
-    def __init__(self):
-        self.host, self.known = torch.zeros((0, 0), dtype=torch.int32), []  # the table, and the blocks in its rows
+    def __init__(self, lists):
+        self.lists, self.rows = lists, {}
+        self.host, self.known = torch.zeros((0, 0), dtype=torch.int32), []  # the table, and what its rows were written from
 
-    def of(self, requests, device):
-        """[B, most blocks] of these requests' lists."""
-        rows, width = len(requests), max(map(len, requests))
-        if rows > self.host.shape[0] or width > self.host.shape[1]:
-            self.host, self.known = torch.zeros((max(rows, len(self.known)), 2 * width), dtype=torch.int32), []
-        self.known += [None] * (rows - len(self.known))
-        changed = [i for i, blocks in enumerate(requests) if blocks != self.known[i]]
+    def row(self, request):
+        """A request's blocks as a tensor, another one once they changed."""
+        blocks, (known, row) = self.lists[request], self.rows.get(request, ((), None))
+        if known != blocks:
+            self.rows = {name: kept for name, kept in self.rows.items() if name in self.lists}
+            self.rows[request] = list(blocks), (row := torch.tensor(blocks, dtype=torch.int32))
+        return row
+
+    def of(self, rows, device):
+        """[B, most blocks] of these requests' rows."""
+        n, width = len(rows), max(map(len, rows))
+        if n > self.host.shape[0] or width > self.host.shape[1]:
+            self.host, self.known = torch.zeros((max(n, len(self.known)), 2 * width), dtype=torch.int32), []
+        self.known += [None] * (n - len(self.known))
+        changed = [i for i, row in enumerate(rows) if row is not self.known[i]]
         for i in changed:
-            self.known[i] = list(requests[i])
-            self.host[i, :len(requests[i])] = torch.tensor(requests[i])
+            self.known[i] = rows[i]
+            self.host[i, :len(rows[i])] = rows[i]
         if changed:
             host = self.host[:len(self.known)]
             self.made = (host.pin_memory() if device.type == "cuda" else host.clone()).to(device, non_blocking=True)
-        return self.made[:rows, :width]
+        return self.made[:n, :width]

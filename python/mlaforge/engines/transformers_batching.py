@@ -16,6 +16,7 @@ import torch
 from transformers import ContinuousBatchingConfig
 
 from mlaforge.engines import refuse
+from mlaforge.engines.graphs import recording
 from mlaforge.engines.steps import Step, Table, calls, recorded
 
 NO_MASK = "paged|mlaforge-flash"  # a name of an attention implementation that transformers makes no mask for, and leaves as it is
@@ -30,51 +31,41 @@ class Blocks:
     def __init__(self, cache, page, columns):
         allocator, *others = cache.cache_allocators.values()
         refuse("a sliding window of continuous batching is not served", bool(others))
-        self.page, self.blocks, self.batch, self.table, layers = page, allocator.block_table, None, Table(), allocator.layer_indices
+        self.page, self.table, self.batch, layers = page, Table(allocator.block_table), None, allocator.layer_indices
         self.stride, self.longest = allocator.block_physical_stride, 0  # of a block, in transformers' half rows; tokens of a recorded step's longest request
         rows = cache.cache_tensor.view(cache.dtype).view(-1, len(layers), page, columns)
         self.rows = {layer: rows[:, i] for i, layer in enumerate(layers)}
-        self.list, self.known = functools.partial(type(cache).extend_read_and_write_indices, cache), {}
+        self.list = functools.partial(type(cache).extend_read_and_write_indices, cache)
         cache.extend_read_and_write_indices, cache.fill_block_table, cache.mlaforge = self.extend, self.fill, self
 
     def extend(self, request, past, new, read_index, write_index):
         """A request of the next step, for which transformers asks: what it writes goes to write_index, and nothing to read_index."""
         if self.batch is not write_index:
             self.batch, self.requests = write_index, []
-        self.requests.append((new, past + new, self.blocks[request]))
+        self.requests.append((new, past + new, self.table.row(request)))
         self.list(request, past, new, None, write_index)
 
     def fill(self, request, past, new, table):
         """A request's blocks in the table of a step that may be recorded, of which transformers makes three tensors at each step."""
-        blocks = self.blocks[request]
-        known, row = self.known.get(request, ((), None))
-        if known != blocks:
-            self.known = {name: kept for name, kept in self.known.items() if name in self.blocks}
-            self.known[request] = list(blocks), (row := torch.tensor(blocks, dtype=torch.int32))
-        table[0, :len(blocks)].copy_(row, non_blocking=True)
-
-    def most(self, named):
-        """The step's requests, and the tokens of its longest one."""
-        if named.get("block_table") is not None:
-            return named["block_table"].shape[1], self.longest
-        return len(self.requests), max(total for _, total, _ in self.requests)
+        row = self.table.row(request)
+        table[0, :len(row)].copy_(row, non_blocking=True)
 
     def key(self, io):
         """A recorded step's facts that lie in no tensor: the number of its requests, and which plan serves their longest one."""
         self.longest = max(io.max_length_k.values())
         return io.num_q_tokens, (self.longest - 1).bit_length()
 
-    def step(self, runner, layer, positions, named):
+    def step(self, layers, positions, named):
         """The step's calls. Nothing in here waits for the device, and with a table of transformers' nothing depends on the host."""
         (ends,), (written,), table, positions = named["cu_seq_lens_k"].values(), named["write_index"], named.get("block_table"), positions.flatten().long()
         lens = ends[1:] - ends[:-1]
         if table is not None:
-            return recorded(layer, positions, table[0], lens, 1, self.longest, self.page)
-        news, totals, blocks = (list(x) for x in zip(*self.requests))
-        tokens, decodes = sum(news), [new if new in runner.options["q_lens"] else 0 for new in news]
+            return recorded(layers.begin(table.shape[1], self.longest), positions, table[0], lens, 1, self.longest, self.page)
+        news, totals, rows = zip(*self.requests)
+        tokens, decodes = sum(news), [new if new in layers.options["q_lens"] else 0 for new in news]
         slots = (written - written // self.stride * (self.stride - self.page))[:tokens]
-        return Step(calls(layer, news, totals, decodes, positions[:tokens], slots, self.table.of(blocks, positions.device), lens[:len(news)], runner.most),
-                    padded=len(positions) > tokens)
+        return Step(calls(layers.begin(len(news), max(totals)), news, totals, decodes, positions[:tokens], slots, self.table.of(rows, positions.device),
+                          lens[:len(news)], layers.most), padded=len(positions) > tokens)
 
 
 def carried(io):
@@ -135,6 +126,7 @@ class Batching:
         return made
 
     def processor(self, create):
+        """transformers' batch processor, over rows of the latent cache."""
         with self.latent_config():
             made = create()
         blocks, io = Blocks(made.cache, self.runner.page, self.runner.columns), made.inputs_and_outputs
@@ -143,5 +135,7 @@ class Batching:
         for one in [pair.device_io for pair in io.io_pairs] if hasattr(io, "io_pairs") else [io]:
             one._get_graph_key = functools.partial(blocks.key, one)
             self.runner.recorded.add(one)
-        made.model_runner.warmup = lambda model: None  # which graphs there are depends on lengths: each is made when it is first wanted
+        runner = made.model_runner  # the class's own method: a processor that is kept comes again
+        runner._capture_graph = recording()(functools.partial(type(runner)._capture_graph, runner))
+        runner.warmup = lambda model: None  # which graphs there are depends on lengths: each is made when it is first wanted
         return made

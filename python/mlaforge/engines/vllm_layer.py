@@ -22,7 +22,6 @@ LAYERS = {}  # by name, for the operator
 @MultiHeadLatentAttentionWrapper.register_oot
 class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
     """Replaces the wrapper. vLLM traces it once, in its profile run, so the work is an operator that the compiler does not look into."""
-    _layer = None
 
     def __init__(self, *args, **named):
         super().__init__(*args, **named)
@@ -40,7 +39,7 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
             self._weights = {name + ".weight": module.weight.data for name, module in modules.items()}
             release(dtype)
         self.mla_attn.process_weights_after_loading = keep
-        LAYERS[self.mla_attn.layer_name], self._config = self, get_current_vllm_config()
+        LAYERS[self.mla_attn.layer_name], self._config, self._layer = self, get_current_vllm_config(), None
         splitting = self._config.compilation_config.splitting_ops
         if splitting is not None and "mlaforge::vllm_layer" not in splitting:
             splitting.append("mlaforge::vllm_layer")
@@ -48,8 +47,7 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
     def _make(self, cache, dtype):
         """The layer, once the cache is there."""
         refuse(f"the cache is {cache.dtype}, must be {dtype}: kv_cache_dtype must be 'auto'", cache.dtype != dtype)
-        rope, size, most = self.rotary_emb, get_tensor_model_parallel_world_size(), self._config.model_config.max_model_len
-        limits = self._config.scheduler_config
+        rope, size, most, limits = self.rotary_emb, get_tensor_model_parallel_world_size(), self._config.model_config.max_model_len, self._config.scheduler_config
         return mlaforge.Layer(
             self._weights, heads=self.num_heads * size, cos_sin_cache=None if rope is None else rope.cos_sin_cache, scale=self.mla_attn.scale,
             style="unrotated" if rope is None else "halves" if rope.is_neox_style else "pairs", tp_size=size, tp_rank=get_tensor_model_parallel_rank(),
@@ -64,9 +62,8 @@ class MlaforgeLayer(MultiHeadLatentAttentionWrapper):
 
     def _step(self, metadata, positions, slots):
         """Calls of all layers: decode, then prefill."""
-        first, end, made = metadata.num_decode_tokens, metadata.num_actual_tokens, []
+        first, end, decode, made = metadata.num_decode_tokens, metadata.num_actual_tokens, metadata.decode, []
         if first:
-            decode = metadata.decode
             made.append(Call(self._layer, slice(0, first), positions[:first], slots[:first], decode.block_table.int(), lens=decode.seq_lens.int(),
                              q_len=decode.longest, kv_len=metadata.max_seq_len, qo_indptr=decode.query_start_loc if decode.ragged else None))
         if end > first:
