@@ -169,6 +169,7 @@ static int load_targets(lua_State *L) {
 /* Open the Lua state, unless it is open. */
 static mlaf_status wake(mlaf_gen *g, mlaf_err *err) {
   if (g->L) return MLAF_OK;
+  g->pool.small = mlaf_gen_pool_small;
   if (!(g->L = lua_newstate(allocate, g))) return mlaf_fail(err, MLAF_E_NOMEM, "out of memory for a Lua state");
   *(mlaf_gen **)lua_getextraspace(g->L) = g;
   lua_gc(g->L, LUA_GCINC, 400, 0, 0); /* memory is there, and collecting is a sixth of the time */

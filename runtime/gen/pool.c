@@ -11,6 +11,8 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, size) ((void)(p), (void)(size))
 #endif
 
+size_t mlaf_gen_pool_small = MLAF_GEN_POOL_SMALL;
+
 static size_t steps_of(size_t size) { return (size + MLAF_GEN_POOL_STEP - 1) / MLAF_GEN_POOL_STEP; }
 
 static void *cut(mlaf_gen_pool *pool, size_t bytes) {
@@ -29,7 +31,7 @@ static void *cut(mlaf_gen_pool *pool, size_t bytes) {
 }
 
 static void *take(mlaf_gen_pool *pool, size_t size) {
-  if (size > MLAF_GEN_POOL_SMALL) return malloc(size);
+  if (size > pool->small) return malloc(size);
   const size_t steps = steps_of(size);
   mlaf_gen_block *p = pool->dropped[steps];
   if (p) {
@@ -43,7 +45,7 @@ static void *take(mlaf_gen_pool *pool, size_t size) {
 }
 
 static void drop(mlaf_gen_pool *pool, void *p, size_t size) {
-  if (!p || size > MLAF_GEN_POOL_SMALL) {
+  if (!p || size > pool->small) {
     free(p);
     return;
   }
@@ -60,8 +62,8 @@ void *mlaf_gen_pool_resize(mlaf_gen_pool *pool, void *p, size_t old, size_t size
     return NULL;
   }
   if (!p) return take(pool, size);
-  if (old > MLAF_GEN_POOL_SMALL && size > MLAF_GEN_POOL_SMALL) return realloc(p, size);
-  if (old <= MLAF_GEN_POOL_SMALL && steps_of(old) == steps_of(size)) {
+  if (old > pool->small && size > pool->small) return realloc(p, size);
+  if (old <= pool->small && steps_of(old) == steps_of(size)) {
     ASAN_POISON_MEMORY_REGION(p, steps_of(old) * MLAF_GEN_POOL_STEP);
     ASAN_UNPOISON_MEMORY_REGION(p, size);
     return p;
@@ -79,5 +81,5 @@ void mlaf_gen_pool_clear(mlaf_gen_pool *pool) {
     ASAN_UNPOISON_MEMORY_REGION(chunk, MLAF_GEN_POOL_CHUNK);
     free(chunk);
   }
-  *pool = (mlaf_gen_pool){.at = NULL};
+  *pool = (mlaf_gen_pool){.small = pool->small};
 }

@@ -14,7 +14,11 @@ typedef struct mlaf_gen_pool {
   mlaf_gen_block *dropped[MLAF_GEN_POOL_SMALL / MLAF_GEN_POOL_STEP + 1]; /* by size in steps */
   mlaf_gen_block *chunks;
   char *at, *end; /* what is left of the newest chunk */
+  size_t small;   /* blocks of more bytes are malloc()'s own; at the most MLAF_GEN_POOL_SMALL */
 } mlaf_gen_pool;
+
+/* `small` of states that open from now on. 0 in tests that refuse memory at each place where Lua asks for it. */
+extern size_t mlaf_gen_pool_small;
 
 /* Block `p` of `old` bytes (NULL: none) with `size` bytes and what it held, at any place; 0: given back. NULL where there is no
  * memory: then the old block is as it was. */

@@ -131,7 +131,7 @@ TEST(memory_is_limited) {
 TEST(pools_keep_what_blocks_hold) {
   enum { BLOCKS = 200, TURNS = 40000, MOST = 2 * MLAF_GEN_POOL_SMALL };
   static struct { unsigned char *at; size_t size; } blocks[BLOCKS];
-  mlaf_gen_pool pool = {.at = NULL};
+  mlaf_gen_pool pool = {.small = MLAF_GEN_POOL_SMALL};
   uint64_t seed = 7;
   for (int turn = 0; turn < TURNS; turn++) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -151,7 +151,7 @@ TEST(pools_keep_what_blocks_hold) {
 #ifdef __SANITIZE_ADDRESS__
 /* Dropped blocks are poisoned, as by free(): a string of Lua that is read too late is found. */
 TEST(dropped_blocks_are_poisoned) {
-  mlaf_gen_pool pool = {.at = NULL};
+  mlaf_gen_pool pool = {.small = MLAF_GEN_POOL_SMALL};
   char *p = mlaf_gen_pool_resize(&pool, NULL, 0, 40);
   assert_null(__asan_region_is_poisoned(p, 40));
   assert_non_null(__asan_region_is_poisoned(p + 40, 1));
