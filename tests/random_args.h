@@ -18,13 +18,3 @@ static inline int64_t or_extreme(int64_t n) {
                                 INT64_MAX - 7, INT64_MAX};
   return next(60) ? n : all[next(sizeof all / sizeof *all)];
 }
-static inline int32_t or_extreme_32(int32_t n) {
-  static const int32_t all[] = {INT32_MIN, INT32_MIN + 1, -1, INT32_MAX - 1, INT32_MAX};
-  return next(60) ? n : all[next(sizeof all / sizeof *all)];
-}
-
-/* A device address, aligned to 16 bytes; one of `wrong` is NULL or odd. */
-static inline void *address_but_one_of(uint64_t wrong) {
-  if (next(wrong)) return (void *)(uintptr_t)(4096 + 16 * next(1 << 20));
-  return next(3) ? NULL : (void *)(uintptr_t)(4096 + next(64));
-}

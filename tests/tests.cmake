@@ -61,7 +61,7 @@ if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_plan)
   function(add_rig_program name source)
     add_executable(${name} ${CMAKE_SOURCE_DIR}/tests/kernels/${source}.c ${CMAKE_SOURCE_DIR}/tests/kernels/rig.c ${ARGN})
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/tests/emu)
-    target_link_libraries(${name} PRIVATE mlaf_rooms PkgConfig::CMOCKA)
+    target_link_libraries(${name} PRIVATE mlaf_rooms_emu PkgConfig::CMOCKA)
   endfunction()
   add_rig_program(test_extrapolation test_extrapolation)
   add_rig_program(test_ragged test_ragged)
@@ -157,41 +157,28 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
   endif()
 endif()
 
-# The toy model of MLA layers, as a user's program: against the shared library alone.
+# Examples in C, as a user's programs: against the shared library alone, on the emulator.
 if(TARGET mlaforge_shared AND NOT MLAF_SANITIZE)
-  add_executable(example-layer ${CMAKE_SOURCE_DIR}/examples/layer/main.c)
-  target_include_directories(example-layer PRIVATE ${CMAKE_SOURCE_DIR}/include)
-  target_link_libraries(example-layer PRIVATE mlaforge_shared m)
-  add_test(NAME layer/example COMMAND example-layer)
-  set_tests_properties(layer/example PROPERTIES LABELS t1
-    ENVIRONMENT "MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
-endif()
-
-# A decoding loop with a paged cache that is too small, in the same way.
-if(TARGET mlaforge_shared AND NOT MLAF_SANITIZE)
-  add_executable(example-engine ${CMAKE_SOURCE_DIR}/examples/engine_c/main.c)
-  target_include_directories(example-engine PRIVATE ${CMAKE_SOURCE_DIR}/include)
-  target_link_libraries(example-engine PRIVATE mlaforge_shared m)
-  add_test(NAME layer/example_engine COMMAND example-engine)
-  set_tests_properties(layer/example_engine PROPERTIES LABELS t1
-    ENVIRONMENT "MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
-endif()
-
-# A context split over ranks, its shards one after another: tokens one by one and in runs, drafts, ranks without tokens.
-if(TARGET mlaforge_shared AND NOT MLAF_SANITIZE)
-  add_executable(example-context-split ${CMAKE_SOURCE_DIR}/examples/context-split/main.c)
-  target_include_directories(example-context-split PRIVATE ${CMAKE_SOURCE_DIR}/include)
-  target_link_libraries(example-context-split PRIVATE mlaforge_shared Threads::Threads m ${CMAKE_DL_LIBS})
-  foreach(case IN ITEMS "500 2 1 1" "300 3 16 4" "70 8 64 3" "5 8 1 5")
-    string(REPLACE " " ";" n ${case})
-    list(GET n 0 tokens)
-    list(GET n 1 ranks)
-    list(GET n 2 interleave)
-    list(GET n 3 q_len)
-    add_test(NAME context_split/example_${tokens}_over_${ranks} COMMAND example-context-split --transport none --tokens ${tokens}
-             --ranks ${ranks} --interleave ${interleave} --q-len ${q_len})
-    set_tests_properties(context_split/example_${tokens}_over_${ranks} PROPERTIES LABELS t1
+  function(add_example name source)
+    add_executable(example-${name} ${CMAKE_SOURCE_DIR}/examples/${source}/main.c)
+    target_include_directories(example-${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+    target_link_libraries(example-${name} PRIVATE mlaforge_shared Threads::Threads m ${CMAKE_DL_LIBS})
+  endfunction()
+  function(add_example_test name)
+    add_test(NAME ${name} COMMAND ${ARGN})
+    set_tests_properties(${name} PROPERTIES LABELS t1
       ENVIRONMENT "MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+  endfunction()
+  add_example(layer layer) # the toy model of MLA layers
+  add_example_test(layer/example example-layer)
+  add_example(engine engine_c) # a decoding loop with a paged cache that is too small
+  add_example_test(layer/example_engine example-engine)
+  # A context split over ranks, its shards one after another: tokens one by one and in runs, drafts, ranks without tokens.
+  add_example(context-split context-split)
+  foreach(case IN ITEMS "500 2 1 1" "300 3 16 4" "70 8 64 3" "5 8 1 5")
+    string(REGEX MATCH "(.*) (.*) (.*) (.*)" all ${case})
+    add_example_test(context_split/example_${CMAKE_MATCH_1}_over_${CMAKE_MATCH_2} example-context-split --transport none
+      --tokens ${CMAKE_MATCH_1} --ranks ${CMAKE_MATCH_2} --interleave ${CMAKE_MATCH_3} --q-len ${CMAKE_MATCH_4})
   endforeach()
 endif()
 

@@ -15,7 +15,7 @@ static void *allocate(void *ud, void *ptr, size_t old_size, size_t new_size) {
   mlaf_gen *g = ud;
   size_t old = ptr ? old_size : 0; /* for new objects Lua passes a type tag here */
   if (new_size == 0) {
-    free(ptr);
+    mlaf_gen_pool_resize(&g->pool, ptr, old, 0);
     g->memory -= old;
     return NULL;
   }
@@ -23,7 +23,7 @@ static void *allocate(void *ud, void *ptr, size_t old_size, size_t new_size) {
     g->over_memory = true;
     return NULL;
   }
-  void *p = realloc(ptr, new_size);
+  void *p = mlaf_gen_pool_resize(&g->pool, ptr, old, new_size);
   if (p) g->memory += new_size - old;
   else g->no_memory = true;
   return p;
@@ -169,6 +169,7 @@ static int load_targets(lua_State *L) {
 /* Open the Lua state, unless it is open. */
 static mlaf_status wake(mlaf_gen *g, mlaf_err *err) {
   if (g->L) return MLAF_OK;
+  g->pool.small = mlaf_gen_pool_small;
   if (!(g->L = lua_newstate(allocate, g))) return mlaf_fail(err, MLAF_E_NOMEM, "out of memory for a Lua state");
   *(mlaf_gen **)lua_getextraspace(g->L) = g;
   lua_gc(g->L, LUA_GCINC, 400, 0, 0); /* memory is there, and collecting is a sixth of the time */
@@ -177,6 +178,7 @@ static mlaf_status wake(mlaf_gen *g, mlaf_err *err) {
   if (!st) st = run(g, load_targets, g, err);
   if (st) {
     lua_close(g->L);
+    mlaf_gen_pool_clear(&g->pool);
     g->L = NULL;
   }
   return st;
@@ -223,6 +225,7 @@ mlaf_status mlaf_gen_open(const char *root, mlaf_gen **out, mlaf_err *err) { ret
 void mlaf_gen_close(mlaf_gen *g) {
   if (!g) return;
   if (g->L) lua_close(g->L);
+  mlaf_gen_pool_clear(&g->pool);
   while (g->options) {
     mlaf_gen_options_row *row = g->options;
     g->options = row->next;

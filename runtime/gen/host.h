@@ -4,6 +4,7 @@
 #include <lua.h>
 
 #include "gen/gen.h"
+#include "gen/pool.h"
 
 /* One file of gen/ or templates/, embedded at build time by tools/embed.lua; sorted by path. */
 typedef struct mlaf_gen_file {
@@ -27,6 +28,7 @@ typedef struct mlaf_gen_options_row {
 
 struct mlaf_gen {
   lua_State *L;
+  mlaf_gen_pool pool; /* its memory */
   char *root; /* NULL: embedded files */
   char *memo; /* folder of what was answered before; NULL: none */
   int api;    /* registry reference of gen/api.lua's table */

@@ -46,7 +46,6 @@ typedef struct long_run {
   bool itself;            /* without its compile workers: then it is emulating */
 } long_run;
 
-#define BIG "--heads", "128", "--batch", "64", "--ctx", "16384"
 #define HUGE "--heads", "128", "--q-len", "8", "--batch", "256", "--ctx", "131072"
 static const long_run runs[] = {
     {{"compile", "--heads", "128", "--jobs", "1"}, SIGTERM, 500, false},

@@ -7,6 +7,9 @@
 #include "decode_problem.h"
 #include "point.h"
 #include "op/op.h"
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 /* Sanitizers cost time that is not the generator's. Of the manifests' kernels a share is rendered here, all of them by
  * lua/generator_full: what renders is the same Lua, C gives it files and hashes. */
@@ -123,6 +126,40 @@ TEST(memory_is_limited) {
   expect_bad("//@ local s = \"x\"\n//@ while true do s = s .. s end\n", "MiB", "not enough memory");
   expect_bad("//@ local t = {}\n//@ for i = 1, 1000000000 do t[i] = fmt(\"%d\", i) end\n", "MiB", "not enough memory");
 }
+
+/* Blocks of random sizes, resized and dropped in any order, keep what they held. */
+TEST(pools_keep_what_blocks_hold) {
+  enum { BLOCKS = 200, TURNS = 40000, MOST = 2 * MLAF_GEN_POOL_SMALL };
+  static struct { unsigned char *at; size_t size; } blocks[BLOCKS];
+  mlaf_gen_pool pool = {.small = MLAF_GEN_POOL_SMALL};
+  uint64_t seed = 7;
+  for (int turn = 0; turn < TURNS; turn++) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    const size_t i = (seed >> 33) % BLOCKS, old = blocks[i].size, size = turn < TURNS - BLOCKS ? (seed >> 41) % MOST : 0;
+    unsigned char *p = mlaf_gen_pool_resize(&pool, blocks[i].at, old, size);
+    assert_true(size ? p && (uintptr_t)p % MLAF_GEN_POOL_STEP == 0 : !p);
+    for (size_t k = 0; k < size && k < old; k++) assert_int_equal(p[k], (unsigned char)(i + k));
+    for (size_t k = old; k < size; k++) p[k] = (unsigned char)(i + k);
+    blocks[i].at = p;
+    blocks[i].size = size;
+  }
+  for (size_t i = 0; i < BLOCKS; i++) mlaf_gen_pool_resize(&pool, blocks[i].at, blocks[i].size, 0);
+  mlaf_gen_pool_clear(&pool);
+  assert_null(pool.chunks);
+}
+
+#ifdef __SANITIZE_ADDRESS__
+/* Dropped blocks are poisoned, as by free(): a string of Lua that is read too late is found. */
+TEST(dropped_blocks_are_poisoned) {
+  mlaf_gen_pool pool = {.small = MLAF_GEN_POOL_SMALL};
+  char *p = mlaf_gen_pool_resize(&pool, NULL, 0, 40);
+  assert_null(__asan_region_is_poisoned(p, 40));
+  assert_non_null(__asan_region_is_poisoned(p + 40, 1));
+  mlaf_gen_pool_resize(&pool, p, 40, 0);
+  assert_ptr_equal(__asan_region_is_poisoned(p, 40), p);
+  mlaf_gen_pool_clear(&pool);
+}
+#endif
 
 /* Every allocation limit from "nothing works" to "all works": an error each time, never a crash, a leak or a wrong result. */
 TEST(memory_limit_anywhere) {

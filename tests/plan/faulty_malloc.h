@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "cmocka_all.h"
+#include "gen/pool.h"
 #include "limit.h"
 
 void *__libc_malloc(size_t size);
@@ -288,10 +289,16 @@ static void choose(size_t n, size_t most, bool all) {
   }
 }
 
+static bool all_sites(void) {
+  const char *all = getenv("MLAF_ALLOC_FAULTS");
+  return all && !strcmp(all, "all");
+}
+
 /* MLAF_ALLOC_FAULTS=all: every site; else those of `choose`. A test whose state is the scenario. */
 static void every_site(void **state) {
   const scenario *s = *state;
-  const char *all = getenv("MLAF_ALLOC_FAULTS");
+  const bool all = all_sites();
+  mlaf_gen_pool_small = 0; /* each block of Lua is refused by itself, unless the scenario's prepare says otherwise */
   size_t tried = 0, missed = 0, bad = 0;
   for (int i = 0; i < 2; i++) { /* what libraries and files never free is allocated now, also for a case that runs alone */
     if (s->but && s->but->prepare) s->but->prepare();
@@ -306,7 +313,7 @@ static void every_site(void **state) {
   const size_t n = leave_out(sites_of(s), known, n_known);
   free(known);
   const size_t before = n_paths;
-  choose(n, s->most ? s->most : FURTHER, (all && !strcmp(all, "all")) || n < SITES_TRIED);
+  choose(n, s->most ? s->most : FURTHER, all || n < SITES_TRIED);
   for (size_t k = first_site(); k < n; k++)
     for (fault_mode mode = FAIL_ONCE; mode <= FAIL_ON; mode++) {
       if (!(heap.sites[k].modes & 1u << mode)) continue;
