@@ -91,23 +91,24 @@ _FORMATS = {}  # by all that _find_format() looks at: it takes as long as the re
 
 def _fp8_format(ctx, q, k_cache, rank, said):
     """The format of is_fp8_kvcache, as mlaf_kv_format: tokens with scales of their own. said: its name, or True."""
+    name = said if isinstance(said, str) else None  # True may be a tensor, which no key keeps
     try:
-        key = k_cache.dtype, k_cache.shape[-1], q.shape[-1], rank, ctx.target, said
+        key = k_cache.dtype, k_cache.shape[-1], q.shape[-1], rank, ctx.target, name
         known = _FORMATS.get(key)
     except (AttributeError, IndexError, TypeError):
         key = known = None
     if known is None:
-        known = _find_format(ctx, q, k_cache, rank, said)
+        known = _find_format(ctx, q, k_cache, rank, name)
         if key is not None:
             _FORMATS[key] = known
     return known
 
 
-def _find_format(ctx, q, k_cache, rank, said):
+def _find_format(ctx, q, k_cache, rank, name):
     shape = getattr(k_cache, "shape", None)
     if not shape:
         fail("is_fp8_kvcache is True: k_cache is one tensor of bytes, [blocks, page_size, 1, 656 or 584]")
-    kind = cache_format.of_bytes("k_cache", k_cache, q.shape[-1], rank, ctx.target, said if isinstance(said, str) else None)
+    kind = cache_format.of_bytes("k_cache", k_cache, q.shape[-1], rank, ctx.target, name)
     wanted = {f.operations["mla_decode"] - 1: f for f in cache_format.taken_by("mla_decode") if f.scale == "stored" and not f.second}
     if kind not in wanted:
         rows = " or ".join(dict.fromkeys(str(f.columns(rank, q.shape[-1] - rank)) for f in wanted.values()))

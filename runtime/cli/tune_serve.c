@@ -148,31 +148,37 @@ static mlaf_status open_all(serve *s) {
   return st;
 }
 
+static void close_worker(worker *w) {
+  if (w->me.ctx) pthread_mutex_lock(&w->me.ctx->lock);
+  mlaf_cli_close(&w->me);
+}
+
+/* One more thread of a device, which does without where there is none. */
+static bool add_thread(serve *s, const worker *first) {
+  worker *w = &s->workers[s->n_workers];
+  memcpy(w->device, first->device, sizeof w->device);
+  if (!open_worker(s, w)) return ++s->n_workers;
+  mlaf_log_line(&s->c->log, MLAF_LOG_WARN, "%s gets no more threads: %s", w->device, s->c->err.text);
+  close_worker(w);
+  *w = (worker){.s = NULL};
+  return false;
+}
+
 /* A device whose times are measured waits while kernels are compiled: it gets more threads, where there are cores and memory for
  * them. */
-static mlaf_status add_threads(serve *s) {
+static void add_threads(serve *s) {
   enum { CORES = 4 /* for each */ };
   static const int64_t memory = INT64_C(64) << 30;
   const mlaf_device_info *info = mlaf_info(mlaf_ctx_device(s->workers[0].me.ctx));
   const long cores = mlaf_cli_int(s->c, O_JOBS, sysconf(_SC_NPROCESSORS_ONLN));
-  mlaf_status st = MLAF_OK;
-  if (mlaf_emulated(info->id) || info->mem_bytes < memory) return MLAF_OK;
+  bool more = !mlaf_emulated(info->id) && info->mem_bytes >= memory;
   for (size_t threads = 2; threads <= THREADS && (size_t)cores >= CORES * threads * s->n_devices; threads++)
-    for (size_t i = 0; !st && i < s->n_devices; i++) {
-      worker *w = &s->workers[s->n_workers++];
-      memcpy(w->device, s->workers[i].device, sizeof w->device);
-      st = open_worker(s, w);
-    }
+    for (size_t i = 0; more && i < s->n_devices; i++) more = add_thread(s, &s->workers[i]);
   for (size_t i = 0; i < s->n_workers; i++) s->workers[i].g.workers = s->n_workers;
-  return st;
 }
 
 static void close_all(serve *s) {
-  for (size_t i = 0; i < s->n_workers; i++) {
-    worker *w = &s->workers[i];
-    if (w->me.ctx) pthread_mutex_lock(&w->me.ctx->lock);
-    mlaf_cli_close(&w->me);
-  }
+  for (size_t i = 0; i < s->n_workers; i++) close_worker(&s->workers[i]);
 }
 
 /* --- the estimate --- */
@@ -524,7 +530,8 @@ static mlaf_status prepare(serve *s) {
   if (!st && !mlaf_cli_has(c, O_DRY_RUN)) st = mlaf_dir_make_open(out_dir(c), &c->err); /* ahead of hours of work */
   if (!st) st = open_all(s);
   if (!st) st = say_estimate(s);
-  return st || mlaf_cli_has(c, O_DRY_RUN) ? st : add_threads(s);
+  if (!st && !mlaf_cli_has(c, O_DRY_RUN)) add_threads(s);
+  return st;
 }
 
 int mlaf_cli_tune_serve(cli *c) {

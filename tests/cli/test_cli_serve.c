@@ -121,6 +121,15 @@ TEST_OF(all_gpus_that_open, const cli_dir *d) {
     assert_has(r.err, list[i].err);
     release(&r);
   }
+  setenv("FAKECUDA_DEVICES", "1", 1), setenv("FAKECUDA_ANY", "1", 1);
+  setenv("FAKECUDA_FAIL", "cuDevicePrimaryCtxRetain:3:46", 1); /* of its second thread, without which the run goes on */
+  cli_result fewer = RUN(d, "tune", "--model", "minicpm3-4b", "--tp", "40", "--serve", "batch=1,ctx=64", "--device", "auto",
+                         "--no-library", "--jobs", "12", "--time-limit", "1", "--out", d->dir);
+  unsetenv("FAKECUDA_FAIL"), unsetenv("FAKECUDA_ANY");
+  assert_exit(fewer, 1);
+  assert_has(fewer.err, "cuda:0 gets no more threads: ");
+  assert_has(fewer.out, " on 1 devices");
+  release(&fewer);
   double seconds[2];
   for (int i = 0; i < 2; i++) {
     setenv("FAKECUDA_DEVICES", i ? "4" : "1", 1);

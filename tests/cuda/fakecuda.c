@@ -66,8 +66,8 @@ static struct {
   size_t bytes;
 } ranges[MAX_RANGES];
 static int capturing;
-/* A copy or fill that has not landed. */
-static struct {
+/* A copy or fill of this thread that has not landed. */
+static __thread struct {
   void *to, *bytes;
   size_t n;
 } pending;

@@ -7,6 +7,7 @@ import sys
 import threading
 import types
 import unittest
+import weakref
 
 try:
     import torch
@@ -169,8 +170,27 @@ class ManyLayers(unittest.TestCase):
             self.of.begin(batch)
             self.assertEqual((len(self.made), self.made[-1].of["batch"] >= batch), (made, True), batch)
         self.of.close()
-        self.assertEqual([made.closed for made in self.made], [False] * 4 + [True] * 2)  # others may still be a thread's: the collector ends them
         self.assertIsNot(self.of.begin(1), first)  # whoever goes on behind close() gets new ones
+
+    def test_layers_end_with_the_last_forward_that_has_them(self):
+        """close() frees what a call of another thread reads: those layers wait for its end."""
+        began, closed, held = threading.Event(), threading.Event(), []
+
+        def other():
+            theirs = self.of.begin(1)
+            began.set()
+            closed.wait(10)
+            held.append((theirs.closed, self.of.now.layers["first"] is theirs))
+        thread = threading.Thread(target=other)
+        thread.start()
+        began.wait(10)
+        self.of.begin(1)
+        some = [weakref.ref(made) for made in self.made]
+        self.made.clear()
+        self.of.close()
+        closed.set()
+        thread.join()
+        self.assertEqual((held, [one() for one in some]), ([(False, True)], [None, None]))
 
     def test_a_thread_s_forward_keeps_its_layers(self):
         mine, began, grown, ended = self.of.begin(1), threading.Event(), threading.Event(), []

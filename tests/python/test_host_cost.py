@@ -199,6 +199,9 @@ class HostCost(unittest.TestCase):
         functions, ran = count_python(call)
         self.assertEqual(functions, ["flash_mla_with_kvcache", "_fp8_format", "target", "call_flash"])
         self.assertLessEqual(ran, 190)
+        formats = dict(mlaforge.flashmla._FORMATS)
+        mlaforge.flash_mla_with_kvcache(q, cache, None, None, RANK, is_fp8_kvcache=lambda: None, indices=indices, **outputs)  # as a tensor, say
+        self.assertEqual(mlaforge.flashmla._FORMATS, formats)  # which is not kept
         with self.assertRaisesRegex(ValueError, "rows of 655"):
             mlaforge.flash_mla_with_kvcache(q, new((32, PAGE, 1, 655), "uint8"), None, None, RANK, is_fp8_kvcache=True, indices=indices, **outputs)
 

@@ -43,10 +43,9 @@ class Layers:
             holder.graphs = type(holder.graphs)()
 
     def close(self):
+        """Layers end when no thread's forward has them any more: one may be in the middle of a call."""
         self.void()
-        layers, self.layers = self.layers, {}
-        for layer in (layers or {}).values():
-            layer.close()
+        self.layers, self.now.layers, self.now.step = {}, None, None
 
     def begin(self, batch):
         """The first layer of a thread's forward, which has so many requests."""
