@@ -333,6 +333,17 @@ static void kernels_that_append_are_as_stated(void **state) {
   check_named(list, sizeof list / sizeof *list);
 }
 
+/* Loaders of 24 registers that read ahead of their wait spilled where a request has splits, alone in its launch. */
+static void kernels_that_read_ahead_are_as_stated(void **state) {
+  static const named list[] = {
+      {"mla_decode:h24,r256,p64,q3,causal,bf16,page24,b1,s582", "sm90_mid_ahead:rows=80,schedule=splits/s1"},
+      {"mla_decode:h26,r256,p0,bf16,page128,b1,s1986", "sm90_mid_ahead:rows=32,schedule=splits/s32,rows=4,team=1"},
+      {"mla_decode:h47,p32,q3,causal,f16,page24,b1,s689", "sm90_mid_ahead:rows=80,schedule=splits/s11,rows=1,team=8"},
+      {"mla_decode:h64,b1,s2048", "sm90_mid_ahead:rows=64,schedule=splits/s32,rows=1,team=8"},
+      {"mla_decode:h64,b4,s3897", "sm90_mid_shares_ahead:rows=32/s16,mixed=1,rows=1,team=8"}};
+  check_named(list, sizeof list / sizeof *list);
+}
+
 /* Kernels whose launch bounds leave more registers than the product needs: compilers take them, and budgets must allow it. */
 #define NORM "mla_q_b:l1536,h16,n128,p64,norm,bf16,"
 #define BESIDE "+mla_append:r512,fp8_ds_mla,halves,norm"
@@ -387,6 +398,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest nvidia[] = {cmocka_unit_test(nvidia_families_are_as_stated),
                                       cmocka_unit_test(merges_behind_one_split_are_as_stated),
                                       cmocka_unit_test(kernels_that_append_are_as_stated),
+                                      cmocka_unit_test(kernels_that_read_ahead_are_as_stated),
                                       cmocka_unit_test(kernels_with_launch_bounds_are_as_stated),
                                       cmocka_unit_test(kernels_that_spill_are_refused)};
   return argc > 1 && !strcmp(argv[1], "nvidia") ? cmocka_run_group_tests(nvidia, NULL, NULL)

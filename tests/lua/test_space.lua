@@ -308,6 +308,33 @@ test("a kernel for shares cuts by its own family's number, which the model has, 
   end
 end)
 
+test("a merge kernel that ends early takes no more for whole than the kernel ahead of it", function()
+  local emit, n = loader.require("emit"), 0
+  local function cut(k)
+    local text = emit.render(k.template, k.params, "sm_90a"):match("#define FIT_CUT ([^\n]*)")
+    return (text:gsub("%f[%w]128 %* %(int%)passes", "SCHEDULE_FIXED * (int)passes"))
+  end
+  local function less(text, by) -- its costs of a cut, which are what is behind ?, : and nothing
+    text = text:gsub("([?:] )(%d+)", function(before, x) return before .. math.tointeger(x) - by end)
+    return (text:gsub("^%(?%d+%f[%D]", function(x) return x:gsub("%d+", function(y) return math.tointeger(y) - by end) end))
+  end
+  for _, shape in ipairs { "h16,b18", "h64,b140", "h128,b18", "h80,page1,b7" } do
+    local p, seen = problem.parse("mla_decode:" .. shape .. ",s640"), {}
+    for _, k in ipairs(space.kernels(p, "sm_90a")) do
+      local made, v = false, nil
+      if not seen[k.family] then made, v = pcall(space.variant, p, "sm_90a", k.name .. "/s1,early=1,rows=4,team=2") end
+      if made then
+        eq(cut(v.combine), less(cut(v.decode), 8), v.name)
+        seen[k.family], n = true, n + 1
+      end
+    end
+  end
+  ok(n >= 10, "%d pairs", n)
+  raises(function()
+    space.variant(problem.parse("mla_decode:h64,b18,s1280"), "sm_90a", "sm90_mid_shares:rows=64/s1,early=1,rows=4,team=2")
+  end, "no early=1")
+end)
+
 test("a merge kernel's time is of the decode kernel ahead of it, also beside clusters that find nothing to merge", function()
   local ns, p = {}, problem.parse("mla_decode:h40,q2,causal,f16,b40,s640")
   for _, v in ipairs(space.best(p, "sm_90a", 60)) do ns[v.name] = v.model_ns end

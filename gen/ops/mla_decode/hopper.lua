@@ -80,6 +80,8 @@ function hopper.cost(cost, v, family, together)
   -- Clusters have the merge kernel that ends early, and no other: it is as fast where lengths are alike and up to 26 % faster
   -- where they differ. 12 batches, one NVIDIA H200, 2026-11-30 (docs/lab/bench.md, "Merge behind clusters").
   if schedule.clusters[family] then cost.combine, cost.early = cost.early, nil end
+  -- Shares of one split are cut from fewer positions on than that kernel takes for whole: it would leave what they cut.
+  if schedule.shares[family] then cost.early, cost.places_at = nil, nil end
   cost.partials = partials.bits(family, v.schedule)
   return cost
 end

@@ -11,8 +11,10 @@ typedef int64_t i64;
 static int fixed; /* gen/ops/mla_decode/plans/schedule.lua has one for each family */
 #define SCHEDULE_FIXED fixed
 #include "../templates/mla_decode/lib/schedule.h"
-#define FIT_CUT fit_cut
-static int fit_cut;
+/* alike_cut: as gen/ops/mla_decode/plans/schedule.lua's alike_text() has it. */
+#define FIT_CUT \
+  ((alike_cut && (float)most * (float)a->batch <= 1.125f * (float)a->kv_indptr[a->batch] ? alike_cut : fit_cut) - fit_less)
+static int fit_cut, fit_less, alike_cut;
 #include "../templates/mla_decode/lib/fit.h"
 #include "../templates/mla_decode/lib/meet.h"
 
@@ -390,6 +392,55 @@ TEST(fitted_launches_decide) {
     set_lengths(x, cases[i].n, cases[i].tokens, cases[i].longest);
     assert_int_equal(fit_cuts(&x->a, 64, cases[i].shares, 132, 132, fit_longest(&x->a)), cases[i].cut);
   }
+  free(x);
+}
+
+/* sm90_few's number where lengths are alike, and where they differ: one request of a page more is enough there. */
+TEST(lengths_that_are_alike_are_cut_earlier) {
+  static const struct {
+    int n, tokens, longest;
+    bool cut, cut_alike;
+  } cases[] = {
+      {140, 320, 320, false, true},  {140, 192, 192, false, false}, {140, 256, 320, false, false}, {140, 832, 832, true, true},
+      {1024, 64, 64, false, false},  {1025, 64, 64, true, true},    {132, 320, 320, false, false},
+  };
+  batch *x = calloc(1, sizeof *x);
+  fixed = 128, fit_cut = 500;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    set_lengths(x, cases[i].n, cases[i].tokens, cases[i].longest);
+    for (alike_cut = 0; alike_cut <= 330; alike_cut += 330)
+      assert_int_equal(fit_cuts(&x->a, 64, 1, 132, 132, fit_longest(&x->a)), alike_cut ? cases[i].cut_alike : cases[i].cut);
+  }
+  alike_cut = 0;
+  free(x);
+}
+
+/* The merge kernel that ends early knows slots, not parts, and takes eight positions off: what it takes for
+ * whole is whole, whatever the tables hold. */
+TEST(what_a_merge_kernel_takes_for_whole_is_whole) {
+  mlaf_rng rng = {31};
+  batch *x = malloc(sizeof *x);
+  int whole = 0, cut = 0, between = 0;
+  for (int round = 0; round < 20000; round++) {
+    draw(&rng, x);
+    const int same = (int)mlaf_rng_below(&rng, 3);
+    if (same) /* lengths that are alike, or nearly: what the numbers tell apart */
+      for (int b = 0, most = 1 + (int)mlaf_rng_below(&rng, 40); b < x->a.batch; b++)
+        x->kv[b + 1] = x->kv[b] + most + (same == 2 ? (int)mlaf_rng_below(&rng, 1 + (u32)most / 4) : 0);
+    if (mlaf_rng_below(&rng, 4) == 0) x->kv[0] = (int)mlaf_rng_below(&rng, 3000) - 1000;
+    if (mlaf_rng_below(&rng, 16) == 0) x->kv[mlaf_rng_below(&rng, (u32)x->a.batch + 1)] = (int)mlaf_rng_below(&rng, 1u << 31);
+    const int slots = 33 + (int)mlaf_rng_below(&rng, 400), parts = 1 + (int)mlaf_rng_below(&rng, (u32)slots);
+    fixed = 128, fit_cut = 500, alike_cut = mlaf_rng_below(&rng, 2) ? 330 : 0;
+    const int cuts = fit_cuts(&x->a, x->page_size, 1, slots, mlaf_rng_below(&rng, 2) ? slots : parts, fit_longest(&x->a));
+    fit_less = 8;
+    const int may = fit_cuts(&x->a, x->page_size, 1, slots, slots, fit_longest(&x->a));
+    fit_less = 0;
+    if (schedule_start(x->kv[x->a.batch], x->a.batch, x->page_size) >= 1 << 22) continue; /* floats do not tell them apart */
+    assert_true(may || !cuts);
+    whole += !may, cut += cuts, between += may && !cuts;
+  }
+  assert_true(whole > 1000 && cut > 1000 && between > 10);
+  alike_cut = 0;
   free(x);
 }
 
