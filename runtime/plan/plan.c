@@ -31,7 +31,7 @@ mlaf_status mlaf_plan_read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, m
   if (!in) return MLAF_OK;
   if (in->struct_size < first || in->struct_size > 4096)
     return mlaf_fail(err, MLAF_E_ARG,
-                     "mlaf_plan_opts: struct_size is %u, must be at least %zu: start from MLAF_PLAN_OPTS_INIT",
+                     "mlaf_plan_opts: struct_size is %u, must be %zu to 4096: start from MLAF_PLAN_OPTS_INIT",
                      in->struct_size, first);
   for (const char *s = (const char *)(in + 1), *end = (const char *)in + in->struct_size; s < end; s++)
     if (*s) return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: a field this library does not know is set");

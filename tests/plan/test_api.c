@@ -169,6 +169,15 @@ TEST(plans) {
   NEWER(mlaf_plan_opts) newer = {MLAF_PLAN_OPTS_INIT, 1};
   newer.known.struct_size = sizeof newer;
   expect_no_plan(ctx, &good, &newer.known, MLAF_E_ARG, "does not know");
+  union {
+    mlaf_plan_opts known;
+    unsigned char bytes[4104];
+  } longest = {.known = MLAF_PLAN_OPTS_INIT}; /* its last byte is looked at up to 4096, and no struct is longer */
+  longest.bytes[4095] = 1;
+  longest.known.struct_size = 4096;
+  expect_no_plan(ctx, &good, &longest.known, MLAF_E_ARG, "does not know");
+  longest.known.struct_size = 4097;
+  expect_no_plan(ctx, &good, &longest.known, MLAF_E_ARG, "to 4096");
   assert_int_equal(mlaf_plan_create(ctx, &good, NULL, NULL), MLAF_E_ARG);
   assert_int_equal(mlaf_plan_create(NULL, &good, NULL, &plan), MLAF_E_ARG);
   mlaf_plan_info info = MLAF_PLAN_INFO_INIT;

@@ -96,6 +96,20 @@ TEST(near_kernels_get_splits_that_may_win) {
   free(f);
 }
 
+/* The model has the slower kernel first, and the limit leaves room for one more split count. */
+TEST(the_fastest_kernel_gets_splits_first) {
+  fake *f = fake_new(2, 2);
+  f->k[0].ns = 1200;
+  f->k[1].ns = 1000, f->k[1].model_ns = 1010;
+  mlaf_tuner_result r = tune_ok(f, NULL, (mlaf_tuner_opts){.max_candidates = 3});
+  assert_int_equal(r.n, 3);
+  assert_string_equal(r.choice.variant, "k1/s2");
+  assert_non_null(strstr(f->log, "t:k0/s1 "));
+  assert_null(strstr(f->log, "t:k0/s2 "));
+  mlaf_tuner_result_clear(&r);
+  free(f);
+}
+
 TEST(failures_are_outcomes) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   fake *f = fake_new(8, 2);
