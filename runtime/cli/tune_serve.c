@@ -521,6 +521,12 @@ static int run(serve *s) {
   return code ? code : s->without || s->done < s->n ? CLI_FINDINGS : CLI_OK;
 }
 
+/* Ahead of hours whose results nothing would keep. */
+static mlaf_status may_record(const serve *s) {
+  const mlaf_db *db = s->workers[0].me.ctx->db;
+  return mlaf_db_is_read_only(db) ? mlaf_db_refuse_write(db, &s->c->err) : MLAF_OK;
+}
+
 static mlaf_status prepare(serve *s) {
   cli *c = s->c;
   mlaf_status st = mlaf_cli_serve_work(c, &s->work);
@@ -529,6 +535,7 @@ static mlaf_status prepare(serve *s) {
   if (!st) st = mlaf_lengths_parse(c->given[O_LENGTHS] ? c->given[O_LENGTHS] : SERVE_LENGTHS, &s->lengths, &c->err);
   if (!st && !mlaf_cli_has(c, O_DRY_RUN)) st = mlaf_dir_make_open(out_dir(c), &c->err); /* ahead of hours of work */
   if (!st) st = open_all(s);
+  if (!st && !mlaf_cli_has(c, O_DRY_RUN)) st = may_record(s);
   if (!st) st = say_estimate(s);
   if (!st && !mlaf_cli_has(c, O_DRY_RUN)) add_threads(s);
   return st;

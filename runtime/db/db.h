@@ -103,6 +103,8 @@ void mlaf_db_get_ready(mlaf_db *db, const mlaf_device_info *dev);
 void mlaf_db_close(mlaf_db *db);
 const char *mlaf_db_path(const mlaf_db *db);
 bool mlaf_db_is_read_only(const mlaf_db *db); /* asked for, or forced by permissions or a newer schema */
+/* E_DB for such a database: why it is, and that another can be named. */
+mlaf_status mlaf_db_refuse_write(const mlaf_db *db, mlaf_err *err);
 
 /* Commit one finished candidate; recomputes the problem's choice in the same transaction (lowest median among OK
  * samples of this protocol and of the newest hash of each template; an incumbent is only replaced above max(2 %, 3 x MAD)).

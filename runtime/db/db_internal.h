@@ -46,7 +46,6 @@ struct mlaf_db {
 mlaf_status mlaf_db_fail(mlaf_db *db, mlaf_err *err, const char *what);
 /* E_DB: the file is damaged, and how what is whole in it is saved. */
 mlaf_status mlaf_db_fail_damaged(const char *path, const char *cause, mlaf_err *err);
-mlaf_status mlaf_db_refuse_write(const mlaf_db *db, mlaf_err *err);
 
 /* Open what is no file: an empty store in memory, with the schema. */
 mlaf_status mlaf_db_open_memory(const char *name, const mlaf_log *log, mlaf_db **out, mlaf_err *err);

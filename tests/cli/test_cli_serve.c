@@ -99,6 +99,24 @@ TEST_OF(refuses_a_database_that_does_not_open, const cli_dir *d) {
   release(&r);
 }
 
+/* One of a newer schema can only be read, by anybody: said before anything is tuned. A dry run records nothing. */
+TEST_OF(refuses_a_database_that_only_reads, const cli_dir *d) {
+  mlaf_db *db = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_db_open(d->db, false, NULL, &db, &err), MLAF_OK);
+  mlaf_db_close(db);
+  FILE *f = fopen(d->db, "r+b");
+  assert_non_null(f);
+  assert_int_equal(fseek(f, 63, SEEK_SET) || fputc(99, f) != 99 || fclose(f), 0); /* user_version, the last of its four bytes */
+  RAN(d, 0, PRINTS("6 problems and 1 layers"), SERVE, "batch=1,ctx=64", "--dry-run");
+  cli_result r = RUN(d, SERVE, "batch=1,ctx=64", "--out", d->dir);
+  assert_exit(r, 3);
+  assert_has(r.err, "is open read-only");
+  assert_has(r.err, "name another with --db");
+  assert_true(!strstr(r.out, "finished"));
+  release(&r);
+}
+
 /* A GPU that does not open hides none of the others; kernels are compiled once, however many GPUs wait for them. */
 TEST_OF(all_gpus_that_open, const cli_dir *d) {
   char fake[PATH_MAX];
